@@ -31,15 +31,10 @@ _PAINTED: Final = "new Promise(done => requestAnimationFrame(() => requestAnimat
 
 
 class Figures(NamedTuple):
-    """The figures of one page.
+    """The figures of one page."""
 
-    Attributes:
-        first_view_s: Seconds of the main thread from the start of the navigation to the painted map.
-        interactions_ms: The longest task of each step, in milliseconds of the main thread.
-    """
-
-    first_view_s: float
-    interactions_ms: dict[str, float]
+    first_view_s: float  #: Seconds of the main thread from the start of the navigation to the painted map.
+    interactions_ms: dict[str, float]  #: The longest task of each step, in milliseconds of the main thread.
 
 
 def run() -> None:

@@ -64,23 +64,14 @@ _CREATED = "2026-01-01T00:00:00Z"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """How large a cluster is.
+    """How large a cluster is."""
 
-    Attributes:
-        nodes: Their number; they stand in three zones in turn.
-        pods: Their number, evenly over the namespaces.
-        namespaces: Their number.
-        one_app: Whether all pods of a namespace belong to one application.
-        apps: How many applications a namespace has; None for as many as its pods make.
-        seed: Picks names, sizes and where pods run.
-    """
-
-    nodes: int = 5_000
-    pods: int = 150_000
-    namespaces: int = 50
-    one_app: bool = False
-    apps: int | None = None
-    seed: int = 0
+    nodes: int = 5_000  #: Their number; they stand in three zones in turn.
+    pods: int = 150_000  #: Their number, evenly over the namespaces.
+    namespaces: int = 50  #: Their number.
+    one_app: bool = False  #: Whether all pods of a namespace belong to one application.
+    apps: int | None = None  #: How many applications a namespace has; None for as many as its pods make.
+    seed: int = 0  #: Picks names, sizes and where pods run.
 
 
 #: The cluster of the project's aims, and the same with all pods in one namespace and matching the probe.

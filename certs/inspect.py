@@ -27,17 +27,11 @@ _CURVE_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFile:
-    """A certificate file, or the same part of a Secret.
+    """A certificate file, or the same part of a Secret."""
 
-    Attributes:
-        source: What messages call it.
-        certificates: In the order of the file.
-        key: The private key of the first one, if it is known.
-    """
-
-    source: str
-    certificates: tuple[x509.Certificate, ...]
-    key: keypair.PrivateKey | None = None
+    source: str  #: What messages call it.
+    certificates: tuple[x509.Certificate, ...]  #: In the order of the file.
+    key: keypair.PrivateKey | None = None  #: The private key of the first one, if it is known.
 
 
 def inspect(

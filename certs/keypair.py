@@ -99,16 +99,12 @@ def certificates_to_pem(certificates: Iterable[x509.Certificate]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
-    """A certificate and its private key.
+    """A certificate and its private key."""
 
-    Attributes:
-        certificate: The certificate; expired or not.
-        key: Its private key, which the certificate determines; never shown by ``repr``.
-        chain: The certificates between this one and its root, as a server sends them.
-    """
-
-    certificate: x509.Certificate
+    certificate: x509.Certificate  #: The certificate; expired or not.
+    #: Its private key, which the certificate determines; never shown by ``repr``.
     key: PrivateKey = field(repr=False, compare=False)
+    #: The certificates between this one and its root, as a server sends them.
     chain: tuple[x509.Certificate, ...] = ()
 
     @property

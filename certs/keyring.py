@@ -36,19 +36,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyring:
-    """The keys and CAs of one installation, as far as they can be used.
+    """The keys and CAs of one installation, as far as they can be used."""
 
-    Attributes:
-        serving: What is served; None where it is missing or broken.
-        ca: The CA that signs; None where it is missing or broken.
-        trusted: Every CA to trust, the one that signs among them.
-        problems: What is broken, one line each.
-    """
-
-    serving: KeyPair | None = None
-    ca: KeyPair | None = None
-    trusted: tuple[x509.Certificate, ...] = ()
-    problems: tuple[str, ...] = ()
+    serving: KeyPair | None = None  #: What is served; None where it is missing or broken.
+    ca: KeyPair | None = None  #: The CA that signs; None where it is missing or broken.
+    trusted: tuple[x509.Certificate, ...] = ()  #: Every CA to trust, the one that signs among them.
+    problems: tuple[str, ...] = ()  #: What is broken, one line each.
 
     def bundle(self, now: datetime) -> tuple[x509.Certificate, ...]:
         """Return the CAs that clients must trust: all that have not expired."""

@@ -27,15 +27,10 @@ _DNS_RULE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectNames:
-    """The checked names of one certificate, without repeats.
+    """The checked names of one certificate, without repeats."""
 
-    Attributes:
-        dns: DNS names in lower case; the first label may be ``*``.
-        addresses: IPv4 and IPv6 addresses.
-    """
-
-    dns: tuple[str, ...]
-    addresses: tuple[IPAddress, ...]
+    dns: tuple[str, ...]  #: DNS names in lower case; the first label may be ``*``.
+    addresses: tuple[IPAddress, ...]  #: IPv4 and IPv6 addresses.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,19 +129,13 @@ def _shown(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a cluster has its certificates.
+    """Where a cluster has its certificates."""
 
-    Attributes:
-        namespace: Of the Secret and the Service.
-        secret: Its name.
-        service: The Service that the certificate is for.
-        webhooks: The name of both webhook configurations.
-    """
-
-    namespace: str = "evenkeel"
+    namespace: str = "evenkeel"  #: Of the Secret and the Service.
+    #: Its name.
     secret: str = "evenkeel-tls"  # noqa: S105  # a name
-    service: str = "evenkeel"
-    webhooks: str = "evenkeel"
+    service: str = "evenkeel"  #: The Service that the certificate is for.
+    webhooks: str = "evenkeel"  #: The name of both webhook configurations.
 
     def names(self) -> SubjectNames:
         """Return the names of the serving certificate.

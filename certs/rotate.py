@@ -76,32 +76,21 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """The outcome of a rotation.
+    """The outcome of a rotation."""
 
-    Attributes:
-        keyring: What the Secret must hold now.
-        done: What was done.
-        plan: Why no more was done: to wait, that this machine must not, or that nothing more is due.
-        demand: What is still demanded.
-    """
-
-    keyring: Keyring
-    done: tuple[Plan, ...]
-    plan: Plan
-    demand: Demand
+    keyring: Keyring  #: What the Secret must hold now.
+    done: tuple[Plan, ...]  #: What was done.
+    plan: Plan  #: Why no more was done: to wait, that this machine must not, or that nothing more is due.
+    demand: Demand  #: What is still demanded.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Which CAs the webhook configurations trust, and since when they have been as they are.
+    """Which CAs the webhook configurations trust, and since when they have been as they are."""
 
-    Attributes:
-        bundles: The certificates that each webhook of each configuration trusts.
-        since: When the bundles were first seen so, UTC; None before the first look.
-    """
-
+    #: The certificates that each webhook of each configuration trusts.
     bundles: tuple[frozenset[x509.Certificate], ...] = ()
-    since: datetime | None = None
+    since: datetime | None = None  #: When the bundles were first seen so, UTC; None before the first look.
 
     def observe(self, bundles: Iterable[frozenset[x509.Certificate]], now: datetime) -> Trust:
         """Return the trust after another look."""

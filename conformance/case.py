@@ -29,25 +29,15 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceCase(Received):
-    """One case.
+    """One case."""
 
-    Attributes:
-        id: Its name, unique in the corpus.
-        features: The ids of the features that it is about.
-        release: The release of Kubernetes that behaves so.
-        source: Where the expected answer comes from.
-        operation: The requested operation.
-        request: The score or simulate request.
-        expected: What of the answer is known; ``comparison`` says how it is compared.
-    """
-
-    id: _Text
-    features: Annotated[tuple[str, ...], Keywords(minItems=1)]
-    release: _Text
-    source: _Text
-    operation: Operation
-    request: _Body
-    expected: _Body
+    id: _Text  #: Its name, unique in the corpus.
+    features: Annotated[tuple[str, ...], Keywords(minItems=1)]  #: The ids of the features that it is about.
+    release: _Text  #: The release of Kubernetes that behaves so.
+    source: _Text  #: Where the expected answer comes from.
+    operation: Operation  #: The requested operation.
+    request: _Body  #: The score or simulate request.
+    expected: _Body  #: What of the answer is known; ``comparison`` says how it is compared.
 
     def check(self, found: ErrorList) -> None:
         """Record features that are not known."""

@@ -73,41 +73,25 @@ _METADATA: Final = ("name", "generateName", "namespace", "labels", "annotations"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedObject:
-    """An object to be made.
+    """An object to be made."""
 
-    Attributes:
-        kind: Its kind.
-        manifest: What is created.
-        status: What is written to its status then; None for nothing.
-        taints: The taints of a node, which the API server adds one to.
-        claims: The claims that a pod owns.
-        node: The node that a pod is bound to after that; empty for none.
-        deleted: Whether its deletion is begun after that.
-    """
-
-    kind: Kind
-    manifest: dict[str, Any]
-    status: dict[str, Any] | None = None
-    taints: list[dict[str, Any]] | None = None
-    claims: tuple[str, ...] = ()
-    node: str = ""
-    deleted: bool = False
+    kind: Kind  #: Its kind.
+    manifest: dict[str, Any]  #: What is created.
+    status: dict[str, Any] | None = None  #: What is written to its status then; None for nothing.
+    taints: list[dict[str, Any]] | None = None  #: The taints of a node, which the API server adds one to.
+    claims: tuple[str, ...] = ()  #: The claims that a pod owns.
+    node: str = ""  #: The node that a pod is bound to after that; empty for none.
+    deleted: bool = False  #: Whether its deletion is begun after that.
 
 
 @dataclass(slots=True)
 class CaseObjects:
-    """The objects of one request.
+    """The objects of one request."""
 
-    Attributes:
-        cluster: The cluster of the request.
-        pods: The pods that are to be scheduled.
-        prefix: What the names of its namespaces begin with in the real cluster.
-        uids: The uid of each object that was made, by its kind, namespace and name in the case.
-    """
-
-    cluster: Mapping[str, list[dict[str, Any]]]
-    pods: list[dict[str, Any]]
-    prefix: str
+    cluster: Mapping[str, list[dict[str, Any]]]  #: The cluster of the request.
+    pods: list[dict[str, Any]]  #: The pods that are to be scheduled.
+    prefix: str  #: What the names of its namespaces begin with in the real cluster.
+    #: The uid of each object that was made, by its kind, namespace and name in the case.
     uids: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def of_kind(self, kind: Kind) -> Iterator[WantedObject]:

@@ -28,36 +28,22 @@ _NODE: Final = "node"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerDifference:
-    """A field that is not as kube-scheduler has it.
+    """A field that is not as kube-scheduler has it."""
 
-    Attributes:
-        field: The field.
-        place: The node, constraint or step; empty for a field of the whole answer.
-        expected: What kube-scheduler has.
-        found: What the answer has.
-    """
-
-    field: AnswerField
-    place: str
-    expected: object
-    found: object
+    field: AnswerField  #: The field.
+    place: str  #: The node, constraint or step; empty for a field of the whole answer.
+    expected: object  #: What kube-scheduler has.
+    found: object  #: What the answer has.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """An answer compared with what a case expects.
+    """An answer compared with what a case expects."""
 
-    Attributes:
-        differences: The first of what differs.
-        different: The fields that differ.
-        compared: The fields that were compared.
-        unanswered: The fields that the answer lacks in some place.
-    """
-
-    differences: tuple[AnswerDifference, ...]
-    different: frozenset[AnswerField]
-    compared: frozenset[AnswerField]
-    unanswered: frozenset[AnswerField]
+    differences: tuple[AnswerDifference, ...]  #: The first of what differs.
+    different: frozenset[AnswerField]  #: The fields that differ.
+    compared: frozenset[AnswerField]  #: The fields that were compared.
+    unanswered: frozenset[AnswerField]  #: The fields that the answer lacks in some place.
 
 
 def compare(

@@ -30,17 +30,11 @@ _MOST_PROBLEMS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """Files of cases.
+    """Files of cases."""
 
-    Attributes:
-        version: The version of the corpus; empty for cases in a file of their own.
-        place: Where it is.
-        files: The files, in order.
-    """
-
-    version: str
-    place: str
-    files: tuple[Traversable, ...]
+    version: str  #: The version of the corpus; empty for cases in a file of their own.
+    place: str  #: Where it is.
+    files: tuple[Traversable, ...]  #: The files, in order.
 
     @property
     def title(self) -> str:

@@ -16,15 +16,10 @@ _OF_PROFILE: Final = frozenset(
 
 
 class AnswerField(NamedTuple):
-    """A field of an answer, such as ``nodes.rejections`` of the plugin NodeAffinity.
+    """A field of an answer, such as ``nodes.rejections`` of the plugin NodeAffinity."""
 
-    Attributes:
-        name: Its path in the answer, without indices.
-        plugin: The plugin that it is about; empty for a field about the whole pod.
-    """
-
-    name: str
-    plugin: str = ""
+    name: str  #: Its path in the answer, without indices.
+    plugin: str = ""  #: The plugin that it is about; empty for a field about the whole pod.
 
     def __str__(self) -> str:
         """Return it as reports write it."""
@@ -33,16 +28,11 @@ class AnswerField(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One feature.
+    """One feature."""
 
-    Attributes:
-        id: Its name in cases and on the command line.
-        title: What it is.
-        spread_only: Whether only PodTopologySpread's part of an answer shows it; otherwise all fields do.
-    """
-
-    id: str
-    title: str
+    id: str  #: Its name in cases and on the command line.
+    title: str  #: What it is.
+    #: Whether only PodTopologySpread's part of an answer shows it; otherwise all fields do.
     spread_only: bool = True
 
     def concerns(self, field: AnswerField) -> bool:

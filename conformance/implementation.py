@@ -24,15 +24,10 @@ class DeclinedError(EvenkeelError):
 
 
 class Implementation(Protocol):
-    """Something that is tested.
+    """Something that is tested."""
 
-    Attributes:
-        title: How reports call it.
-        operations: What it can answer.
-    """
-
-    title: str
-    operations: frozenset[Operation]
+    title: str  #: How reports call it.
+    operations: frozenset[Operation]  #: What it can answer.
 
     def answer(self, operation: Operation, request: bytes) -> bytes:
         """Return the answer to a request, both JSON.

@@ -19,21 +19,13 @@ SCHEMA: Final = "evenkeel.dev/conformance/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCounts:
-    """How many cases had which outcome.
+    """How many cases had which outcome."""
 
-    Attributes:
-        passed: Everything that the case expects was answered as kube-scheduler does.
-        partial: So was everything that was answered, but some fields were not.
-        failed: Something differs, or there is no answer that can be read.
-        unanswered: Nothing that could be compared was answered.
-        not_run: The request was not sent.
-    """
-
-    passed: Count
-    partial: Count
-    failed: Count
-    unanswered: Count
-    not_run: Count
+    passed: Count  #: Everything that the case expects was answered as kube-scheduler does.
+    partial: Count  #: So was everything that was answered, but some fields were not.
+    failed: Count  #: Something differs, or there is no answer that can be read.
+    unanswered: Count  #: Nothing that could be compared was answered.
+    not_run: Count  #: The request was not sent.
 
     @classmethod
     def of(cls, counts: Counter[CaseOutcome]) -> OutcomeCounts:
@@ -48,59 +40,35 @@ class OutcomeCounts:
 
 
 class FeatureResult(NamedTuple):
-    """The cases of one feature. A case may be about several.
+    """The cases of one feature. A case may be about several."""
 
-    Attributes:
-        id: The feature.
-        title: What it is.
-        cases: What became of its cases, as far as the feature is concerned.
-    """
-
-    id: str
-    title: str
-    cases: OutcomeCounts
+    id: str  #: The feature.
+    title: str  #: What it is.
+    cases: OutcomeCounts  #: What became of its cases, as far as the feature is concerned.
 
 
 class FailedCase(NamedTuple):
-    """A case that failed.
+    """A case that failed."""
 
-    Attributes:
-        id: The case.
-        features: What it is about.
-        differences: What differs, at most 20 of each case.
-    """
-
-    id: str
-    features: list[str]
-    differences: list[str]
+    id: str  #: The case.
+    features: list[str]  #: What it is about.
+    differences: list[str]  #: What differs, at most 20 of each case.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceReport:
-    """The result of ``evenkeel conformance``.
+    """The result of ``evenkeel conformance``."""
 
-    Attributes:
-        schema: The form's name; its number changes when a field is renamed, goes away or means something
-            else.
-        corpus: The corpus and its version.
-        target: What was tested.
-        stopped: Why the run ended before all cases; empty if it did not.
-        cases: What became of all cases.
-        features: What became of the cases of each feature.
-        unanswered_fields: In how many cases a field was not answered.
-        declined: In how many cases a request was declined, by the reason given.
-        failed: Every case that failed.
-    """
-
+    #: The form's name; its number changes when a field is renamed, goes away or means something else.
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    corpus: str
-    target: str
-    stopped: str
-    cases: OutcomeCounts
-    features: list[FeatureResult]
-    unanswered_fields: Mapping[str, Count]
-    declined: Mapping[str, Count]
-    failed: list[FailedCase]
+    corpus: str  #: The corpus and its version.
+    target: str  #: What was tested.
+    stopped: str  #: Why the run ended before all cases; empty if it did not.
+    cases: OutcomeCounts  #: What became of all cases.
+    features: list[FeatureResult]  #: What became of the cases of each feature.
+    unanswered_fields: Mapping[str, Count]  #: In how many cases a field was not answered.
+    declined: Mapping[str, Count]  #: In how many cases a request was declined, by the reason given.
+    failed: list[FailedCase]  #: Every case that failed.
 
 
 def schema() -> str:

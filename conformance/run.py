@@ -45,20 +45,13 @@ class CaseOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """The outcome of one case.
+    """The outcome of one case."""
 
-    Attributes:
-        id: The case's name.
-        features: The ids of the case's features.
-        comparison: Its answer compared; None if there is none.
-        problem: Why there is no answer to compare; empty if there is one.
-        declined: Whether the implementation said that it does not answer the request, which is no failure.
-    """
-
-    id: str
-    features: frozenset[str]
-    comparison: Comparison | None = None
-    problem: str = ""
+    id: str  #: The case's name.
+    features: frozenset[str]  #: The ids of the case's features.
+    comparison: Comparison | None = None  #: Its answer compared; None if there is none.
+    problem: str = ""  #: Why there is no answer to compare; empty if there is one.
+    #: Whether the implementation said that it does not answer the request, which is no failure.
     declined: bool = False
 
     @classmethod
@@ -116,29 +109,19 @@ def _error_text(answer: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class ConformanceRun:
-    """All results of one run.
+    """All results of one run."""
 
-    Attributes:
-        target: What was tested.
-        corpus: Where the cases come from, and the version.
-        chosen: The ids of the features that are reported; empty for all.
-        stopped: Why the run ended before all cases; empty if it did not.
-        outcomes: How many cases had which outcome, by the id of the feature.
-        total: The same of all cases.
-        unanswered: In how many cases a field was not answered.
-        declined: In how many cases the implementation said what it does not answer, by its words.
-        failed: The cases that failed, in order.
-    """
-
-    target: str
-    corpus: str
-    chosen: frozenset[str] = frozenset()
-    stopped: str = ""
+    target: str  #: What was tested.
+    corpus: str  #: Where the cases come from, and the version.
+    chosen: frozenset[str] = frozenset()  #: The ids of the features that are reported; empty for all.
+    stopped: str = ""  #: Why the run ended before all cases; empty if it did not.
+    #: How many cases had which outcome, by the id of the feature.
     outcomes: dict[str, Counter[CaseOutcome]] = field(default_factory=dict)
-    total: Counter[CaseOutcome] = field(default_factory=Counter)
-    unanswered: Counter[str] = field(default_factory=Counter)
+    total: Counter[CaseOutcome] = field(default_factory=Counter)  #: The same of all cases.
+    unanswered: Counter[str] = field(default_factory=Counter)  #: In how many cases a field was not answered.
+    #: In how many cases the implementation said what it does not answer, by its words.
     declined: Counter[str] = field(default_factory=Counter)
-    failed: list[CaseResult] = field(default_factory=list)
+    failed: list[CaseResult] = field(default_factory=list)  #: The cases that failed, in order.
 
     def add(self, result: CaseResult) -> None:
         """Count the result of a case."""

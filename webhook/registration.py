@@ -90,33 +90,22 @@ def installed(kind: str, namespace: str) -> tuple[Mapping[str, Any], ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What is known of the cluster and of the installation whose webhooks are compared.
+    """What is known of the cluster and of the installation whose webhooks are compared."""
 
-    Attributes:
-        namespace: Where the installation is.
-        kinds: The kinds of workload that it looks at.
-        namespaces: The labels of all namespaces by their names; empty where they are not known.
-        selects: Returns whether there is an object that a selector selects.
-    """
-
-    namespace: str
-    kinds: Collection[WorkloadKind] = KNOWN_KINDS
+    namespace: str  #: Where the installation is.
+    kinds: Collection[WorkloadKind] = KNOWN_KINDS  #: The kinds of workload that it looks at.
+    #: The labels of all namespaces by their names; empty where they are not known.
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Returns whether there is an object that a selector selects.
     selects: Callable[[LabelSelector], bool] = lambda _selector: True
 
 
 class RegistrationDifferences(NamedTuple):
-    """How a registered configuration differs from the one that this release installs.
+    """How a registered configuration differs from the one that this release installs."""
 
-    Attributes:
-        gaps: The differences that leave objects unchecked, each with which.
-        notes: Other differences, such as those that values of the chart make.
-        reviewed: Whether workloads are sent to a webhook that answers.
-    """
-
-    gaps: list[str]
-    notes: list[str]
-    reviewed: bool
+    gaps: list[str]  #: The differences that leave objects unchecked, each with which.
+    notes: list[str]  #: Other differences, such as those that values of the chart make.
+    reviewed: bool  #: Whether workloads are sent to a webhook that answers.
 
 
 class _Request(NamedTuple):

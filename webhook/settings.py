@@ -371,27 +371,16 @@ def flag(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting as the command line and the documentation show it.
+    """One setting as the command line and the documentation show it."""
 
-    Attributes:
-        name: The field of ``Settings``.
-        flag: The command-line option.
-        env: The environment variable; a list is separated by white space there.
-        default: The default, of the field's type.
-        help: One sentence.
-        value: What the help calls a value; empty for a flag and a choice.
-        repeatable: Whether it may be repeated.
-        section: The title that it is shown below.
-    """
-
-    name: str
-    flag: str
-    env: str
-    default: Any
-    help: str
-    value: str
-    repeatable: bool
-    section: str
+    name: str  #: The field of ``Settings``.
+    flag: str  #: The command-line option.
+    env: str  #: The environment variable; a list is separated by white space there.
+    default: Any  #: The default, of the field's type.
+    help: str  #: One sentence.
+    value: str  #: What the help calls a value; empty for a flag and a choice.
+    repeatable: bool  #: Whether it may be repeated.
+    section: str  #: The title that it is shown below.
 
     @property
     def default_text(self) -> str:

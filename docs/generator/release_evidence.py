@@ -37,16 +37,11 @@ _SERVER: Final = AdmissionContext(policies=())
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of the corpus for one release.
+    """The evidence of the corpus for one release."""
 
-    Attributes:
-        measured: How many cases were recorded from it.
-        stated: How many its own tests state.
-        told: For each change that some case tells apart, how many do, and the first of them.
-    """
-
-    measured: int
-    stated: int
+    measured: int  #: How many cases were recorded from it.
+    stated: int  #: How many its own tests state.
+    #: For each change that some case tells apart, how many do, and the first of them.
     told: dict[str, tuple[int, str]]
 
 

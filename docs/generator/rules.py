@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import re
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
+from policies.config.type_schema import attribute_docs
 from policies.reports.lint.rule_manual import CONSTRAINT, DEPLOYMENT, EXCERPTS, has_excerpts
 from policies.rules.base import Rule, RuleTarget, all_rules
 
@@ -79,20 +78,13 @@ def _page(rule: Rule) -> str:
 
 def _settings(params: type) -> Iterator[str]:
     yield "## Settings\n"
-    described = _descriptions(params)
+    described = attribute_docs(params)
     for field in dataclasses.fields(params):
         default = getattr(params(), field.name)
-        yield f"- `{field.name}`: {described.get(field.name, '')} Default: {code(_shown(default))}."
+        yield f"- `{field.name}`: {described[field.name]} Default: {code(_shown(default))}."
 
 
 def _shown(default: object) -> str:
     if isinstance(default, tuple | list | frozenset | set):
         return "[" + ", ".join(map(str, default)) + "]"
     return {True: "true", False: "false"}[default] if isinstance(default, bool) else str(default)
-
-
-def _descriptions(params: type) -> dict[str, str]:
-    """Return the text on each attribute in a docstring, on one line each."""
-    text = inspect.cleandoc(params.__doc__ or "")
-    found = re.findall(r"^ {4}(\w+): (.+(?:\n {5,}.+)*)", text, flags=re.MULTILINE)
-    return {name: " ".join(words.split()) for name, words in found}

@@ -15,23 +15,15 @@ ZONES: Final = {zone: [f"node-{zone}{number}" for number in range(1, 5)] for zon
 
 
 class Running(NamedTuple):
-    """A workload and where its pods are.
+    """A workload and where its pods are."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        nodes: The node of each pod, without ``node-``; empty for a pending one.
-        constraints: topologyKey, whenUnsatisfiable and maxSkew of each constraint.
-        kind: Deployment, StatefulSet or DaemonSet.
-        selected: The app label that its constraints select, if it is not its own.
-    """
-
-    namespace: str
-    name: str
-    nodes: str
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    nodes: str  #: The node of each pod, without ``node-``; empty for a pending one.
+    #: topologyKey, whenUnsatisfiable and maxSkew of each constraint.
     constraints: Sequence[tuple[str, str, int]] = ()
-    kind: str = "Deployment"
-    selected: str = ""
+    kind: str = "Deployment"  #: Deployment, StatefulSet or DaemonSet.
+    selected: str = ""  #: The app label that its constraints select, if it is not its own.
 
 
 #: A zone that came back after an outage left cart on one side; search waits for a domain on tainted nodes.

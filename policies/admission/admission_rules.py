@@ -48,21 +48,14 @@ MESSAGE_LENGTH = 1000
 
 
 class Violation(NamedTuple):
-    """One thing wrong with an object, and what becomes of the object for it.
+    """One thing wrong with an object, and what becomes of the object for it."""
 
-    Attributes:
-        error: What is wrong.
-        severity: How bad it is.
-        by_linter: How bad the linter calls it, unless a policy says otherwise.
-        enforcement: Whether the object is denied, warned about, or only recorded in the audit log.
-        short: The problem in few words, for a warning; empty where the error has few.
-    """
-
-    error: FieldError
-    severity: Severity
-    by_linter: Severity
+    error: FieldError  #: What is wrong.
+    severity: Severity  #: How bad it is.
+    by_linter: Severity  #: How bad the linter calls it, unless a policy says otherwise.
+    #: Whether the object is denied, warned about, or only recorded in the audit log.
     enforcement: Enforcement
-    short: str = ""
+    short: str = ""  #: The problem in few words, for a warning; empty where the error has few.
 
     @property
     def is_note(self) -> bool:
@@ -156,16 +149,12 @@ def _field_of(entry: FieldError | Problem) -> Hashable:
 
 
 class RuleResults(NamedTuple):
-    """The results of running rules on an object.
+    """The results of running rules on an object."""
 
-    Attributes:
-        violations: What is wrong, the worst first.
-        skipped: The rules that were not run, and why; those that deny are violations too.
-        unknown: The rules that need objects or a profile which are not known, and which ones.
-    """
-
-    violations: list[Violation]
+    violations: list[Violation]  #: What is wrong, the worst first.
+    #: The rules that were not run, and why; those that deny are violations too.
     skipped: tuple[SkippedRules, ...] = ()
+    #: The rules that need objects or a profile which are not known, and which ones.
     unknown: tuple[SkippedRules, ...] = ()
 
     def with_more(self, other: RuleResults) -> RuleResults:
@@ -246,21 +235,13 @@ def _same_pods(workload: Workload, old: Workload) -> bool:
 
 
 class _Runner(NamedTuple):
-    """Runs rules on one object.
+    """Runs rules on one object."""
 
-    Attributes:
-        cost: The object as it would be stored.
-        given: What the rules are given besides.
-        context: What is decided by.
-        settings: The policies' settings of rules, by their ids.
-        strictest: The enforcement of the policies.
-    """
-
-    cost: ReviewCost
-    given: Context
-    context: AdmissionContext
-    settings: Mapping[str, RuleSettings]
-    strictest: Enforcement
+    cost: ReviewCost  #: The object as it would be stored.
+    given: Context  #: What the rules are given besides.
+    context: AdmissionContext  #: What is decided by.
+    settings: Mapping[str, RuleSettings]  #: The policies' settings of rules, by their ids.
+    strictest: Enforcement  #: The enforcement of the policies.
 
     @property
     def is_readable(self) -> bool:

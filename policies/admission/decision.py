@@ -39,14 +39,10 @@ class AdmissionVerdict(StrEnum):
 
 
 class CacheMiss(NamedTuple):
-    """An object that the cache does not have yet.
+    """An object that the cache does not have yet."""
 
-    Attributes:
-        namespace: The object's namespace.
-        owner: The controller that should be there; None if it is the namespace that is missing.
-    """
-
-    namespace: str
+    namespace: str  #: The object's namespace.
+    #: The controller that should be there; None if it is the namespace that is missing.
     owner: Owner | None = None
 
     def __str__(self) -> str:
@@ -65,15 +61,10 @@ class CacheMiss(NamedTuple):
 
 
 class NamespaceChange(NamedTuple):
-    """A namespace as it would be.
+    """A namespace as it would be."""
 
-    Attributes:
-        name: Its name.
-        namespace: Its labels and annotations.
-    """
-
-    name: str
-    namespace: Namespace
+    name: str  #: Its name.
+    namespace: Namespace  #: Its labels and annotations.
 
 
 class SkipCause(StrEnum):
@@ -88,17 +79,11 @@ class SkipCause(StrEnum):
 
 
 class SkippedRules(NamedTuple):
-    """Rules that were not run on an object.
+    """Rules that were not run on an object."""
 
-    Attributes:
-        rules: The ids of the rules.
-        why: What keeps them from it.
-        cause: The same in a word.
-    """
-
-    rules: tuple[str, ...]
-    why: str
-    cause: SkipCause = SkipCause.OBJECT
+    rules: tuple[str, ...]  #: The ids of the rules.
+    why: str  #: What keeps them from it.
+    cause: SkipCause = SkipCause.OBJECT  #: The same in a word.
 
     def __str__(self) -> str:
         return f"{', '.join(self.rules)}: {self.why}"
@@ -115,34 +100,22 @@ def by_reason(entries: Iterable[SkippedRules]) -> tuple[SkippedRules, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The answer to one object.
+    """The answer to one object."""
 
-    Attributes:
-        verdict: In one word.
-        errors: Why it is denied; empty unless it is.
-        warnings: What a person who applies it should read, the most important first.
-        patch: What changes.
-        audit: What the audit log should keep, by plain keys.
-        rules: The ids of the broken rules, without repeats, whatever the enforcement.
-        injected: How many constraints the patch adds.
-        skipped: The rules that were not run, and why.
-        exempted: The ids of the rules that it breaks and is exempt from, each with who exempts it.
-        notes: What else a person should know whose object is denied.
-        miss: What should be known of the cluster and was not; None if all was.
-        change: What would change for other objects, of which the author should read; None if nothing would.
-    """
-
-    verdict: AdmissionVerdict
-    errors: tuple[FieldError, ...] = ()
+    verdict: AdmissionVerdict  #: In one word.
+    errors: tuple[FieldError, ...] = ()  #: Why it is denied; empty unless it is.
+    #: What a person who applies it should read, the most important first.
     warnings: tuple[AdmissionWarning, ...] = ()
-    patch: tuple[AddOperation, ...] = ()
-    audit: dict[str, str] = field(default_factory=dict)
-    rules: tuple[str, ...] = ()
-    injected: int = 0
-    skipped: tuple[SkippedRules, ...] = ()
+    patch: tuple[AddOperation, ...] = ()  #: What changes.
+    audit: dict[str, str] = field(default_factory=dict)  #: What the audit log should keep, by plain keys.
+    rules: tuple[str, ...] = ()  #: The ids of the broken rules, without repeats, whatever the enforcement.
+    injected: int = 0  #: How many constraints the patch adds.
+    skipped: tuple[SkippedRules, ...] = ()  #: The rules that were not run, and why.
+    #: The ids of the rules that it breaks and is exempt from, each with who exempts it.
     exempted: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    miss: CacheMiss | None = None
+    notes: tuple[str, ...] = ()  #: What else a person should know whose object is denied.
+    miss: CacheMiss | None = None  #: What should be known of the cluster and was not; None if all was.
+    #: What would change for other objects, of which the author should read; None if nothing would.
     change: SpreadPolicy | NamespaceChange | None = None
 
     @cached_property

@@ -26,29 +26,18 @@ _DEPLOYMENT: Final = ("apps/v1", "Deployment")
 
 
 class PolicyEffect(NamedTuple):
-    """The effect of a policy on workloads.
+    """The effect of a policy on workloads."""
 
-    Attributes:
-        selected: How many it selects.
-        denied: How many of those it would deny if they were created now.
-    """
-
-    selected: int
-    denied: int
+    selected: int  #: How many it selects.
+    denied: int  #: How many of those it would deny if they were created now.
 
 
 class _Evaluated(NamedTuple):
-    """One workload.
+    """One workload."""
 
-    Attributes:
-        revision: Of a Deployment, the number of the ReplicaSet that stood for it.
-        selected: The places of the policies that select it.
-        denied: The places of those that would deny it.
-    """
-
-    revision: int
-    selected: tuple[int, ...]
-    denied: tuple[int, ...]
+    revision: int  #: Of a Deployment, the number of the ReplicaSet that stood for it.
+    selected: tuple[int, ...]  #: The places of the policies that select it.
+    denied: tuple[int, ...]  #: The places of those that would deny it.
 
 
 class PolicyEffects:

@@ -35,45 +35,27 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 
 
 class AdmissionEffect(NamedTuple):
-    """The effect of admission on a workload that is created.
+    """The effect of admission on a workload that is created."""
 
-    Attributes:
-        denied: The rules for which it is denied.
-        warned: The rules of which its author is warned.
-        injection: The default constraints that it or its pods get; None for none.
-    """
-
-    denied: frozenset[str] = frozenset()
-    warned: frozenset[str] = frozenset()
-    injection: Injection | None = None
+    denied: frozenset[str] = frozenset()  #: The rules for which it is denied.
+    warned: frozenset[str] = frozenset()  #: The rules of which its author is warned.
+    injection: Injection | None = None  #: The default constraints that it or its pods get; None for none.
 
 
 class WorkloadChange(NamedTuple):
-    """One thing that changes for a workload.
+    """One thing that changes for a workload."""
 
-    Attributes:
-        change: What.
-        details: The rules, or the policy that injects, sorted.
-    """
-
-    change: EffectChange
-    details: tuple[str, ...]
+    change: EffectChange  #: What.
+    details: tuple[str, ...]  #: The rules, or the policy that injects, sorted.
 
 
 class PreviewedWorkload(NamedTuple):
-    """A workload for which something changes.
+    """A workload for which something changes."""
 
-    Attributes:
-        kind: Its kind.
-        namespace: Its namespace.
-        name: Its name.
-        changes: What changes, the gravest first.
-    """
-
-    kind: str
-    namespace: str
-    name: str
-    changes: tuple[WorkloadChange, ...]
+    kind: str  #: Its kind.
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    changes: tuple[WorkloadChange, ...]  #: What changes, the gravest first.
 
 
 #: The kind, namespace and name of a workload.
@@ -81,32 +63,20 @@ WorkloadName: TypeAlias = tuple[str, str, str]
 
 
 class ComparedWorkload(NamedTuple):
-    """A workload that was looked at.
+    """A workload that was looked at."""
 
-    Attributes:
-        revision: Of a Deployment, the number of the revision that stood for it.
-        changes: What changes.
-    """
-
-    revision: int
-    changes: tuple[WorkloadChange, ...] = ()
+    revision: int  #: Of a Deployment, the number of the revision that stood for it.
+    changes: tuple[WorkloadChange, ...] = ()  #: What changes.
 
 
 @dataclass(slots=True)
 class PolicyPreview:
-    """The expected changes, counted over the workloads that were looked at.
+    """The expected changes, counted over the workloads that were looked at."""
 
-    Attributes:
-        looked_at: How many workloads were looked at.
-        total: How many there are; more than were looked at if time ran out.
-        selected: Of how many of them other policies would decide than now.
-        compared: What was found of each.
-    """
-
-    looked_at: int = 0
-    total: int = 0
-    selected: int = 0
-    compared: dict[WorkloadName, ComparedWorkload] = field(default_factory=dict)
+    looked_at: int = 0  #: How many workloads were looked at.
+    total: int = 0  #: How many there are; more than were looked at if time ran out.
+    selected: int = 0  #: Of how many of them other policies would decide than now.
+    compared: dict[WorkloadName, ComparedWorkload] = field(default_factory=dict)  #: What was found of each.
 
     @property
     def workloads(self) -> list[PreviewedWorkload]:
@@ -142,19 +112,12 @@ class PolicyPreview:
 
 @dataclass(slots=True)
 class Candidate:
-    """A workload as its author would create it.
+    """A workload as its author would create it."""
 
-    Attributes:
-        obj: The object.
-        workload: The same, read.
-        revision: Of a Deployment, the number of the revision that stands for it.
-        injected: Whether it got default constraints when it was created.
-    """
-
-    obj: Mapping[str, Any]
-    workload: Workload
-    revision: int
-    injected: bool
+    obj: Mapping[str, Any]  #: The object.
+    workload: Workload  #: The same, read.
+    revision: int  #: Of a Deployment, the number of the revision that stands for it.
+    injected: bool  #: Whether it got default constraints when it was created.
     _pod: Workload | None = None
 
     @property
@@ -221,15 +184,10 @@ def preview_workloads(
 
 @dataclass(frozen=True, slots=True)
 class _Admission:
-    """The admission that decides on a workload.
+    """The admission that decides on a workload."""
 
-    Attributes:
-        context: The policies and the cluster.
-        into_pods: Whether some policy injects into pods.
-    """
-
-    context: AdmissionContext
-    into_pods: bool
+    context: AdmissionContext  #: The policies and the cluster.
+    into_pods: bool  #: Whether some policy injects into pods.
 
     @classmethod
     def of(cls, context: AdmissionContext) -> _Admission:

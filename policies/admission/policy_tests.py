@@ -26,18 +26,12 @@ EXPECT_ANNOTATION = "evenkeel.dev/expect"
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """The result for one sample.
+    """The result for one sample."""
 
-    Attributes:
-        verdict: Denied, else injected, else warned, else allowed.
-        rules: The ids of the rules that it breaks, sorted.
-        texts: What a person would read.
-        expected_rules: The ids that it declares to break, sorted; None if it declares none.
-    """
-
-    verdict: AdmissionVerdict
-    rules: tuple[str, ...]
-    texts: tuple[str, ...]
+    verdict: AdmissionVerdict  #: Denied, else injected, else warned, else allowed.
+    rules: tuple[str, ...]  #: The ids of the rules that it breaks, sorted.
+    texts: tuple[str, ...]  #: What a person would read.
+    #: The ids that it declares to break, sorted; None if it declares none.
     expected_rules: tuple[str, ...] | None
 
     def misses(self, expected: AdmissionVerdict) -> str:

@@ -81,17 +81,12 @@ def unlimited(work: Callable[[], _T], /) -> _T:
 
 
 class ReviewLimits(NamedTuple):
-    """The time for what looks at every node, and the day on which an object is reviewed.
+    """The time for what looks at every node, and the day on which an object is reviewed."""
 
-    Attributes:
-        rules: Keeps advice of rules to the time that is left; None to leave those rules out.
-        forecast: The same for the forecast of the next pod; None for no forecast.
-        today: The day for the expiry of exemptions; None lets every exemption hold.
-    """
-
+    #: Keeps advice of rules to the time that is left; None to leave those rules out.
     rules: TimeLimit | None = None
-    forecast: TimeLimit | None = None
-    today: date | None = None
+    forecast: TimeLimit | None = None  #: The same for the forecast of the next pod; None for no forecast.
+    today: date | None = None  #: The day for the expiry of exemptions; None lets every exemption hold.
 
 
 #: For what is decided without looking at the nodes.
@@ -100,17 +95,11 @@ WITHOUT_NODES: Final = ReviewLimits()
 
 @dataclass(frozen=True)
 class ReviewCost:
-    """A workload and what it would cost to run rules on it.
+    """A workload and what it would cost to run rules on it."""
 
-    Attributes:
-        workload: The workload; what is read lazily of it is for rules that may run.
-        inventory: What is known of nodes and domains; None if nothing is.
-        before: What is stored now, for an update: rules may have to look at it, too.
-    """
-
-    workload: Workload
-    inventory: ClusterTopology | None
-    before: ReviewCost | None = None
+    workload: Workload  #: The workload; what is read lazily of it is for rules that may run.
+    inventory: ClusterTopology | None  #: What is known of nodes and domains; None if nothing is.
+    before: ReviewCost | None = None  #: What is stored now, for an update: rules may have to look at it, too.
 
     @cached_property
     def of_all(self) -> str:

@@ -59,16 +59,11 @@ class NextPodTiming(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The next pod would fit nowhere.
+    """The next pod would fit nowhere."""
 
-    Attributes:
-        warning: For a person: the scheduler's reasons, those of most nodes first, and how far the pod is from
-            fitting.
-        details: The same for the audit log: the scheduler's sentence, and a line for each number.
-    """
-
+    #: For a person: the scheduler's reasons, those of most nodes first, and how far the pod is from fitting.
     warning: AdmissionWarning
-    details: str
+    details: str  #: The same for the audit log: the scheduler's sentence, and a line for each number.
 
 
 def forecast(

@@ -28,17 +28,12 @@ _SEE_ALL = "; run kubectl evenkeel lint FILE to see all"
 
 @dataclass(frozen=True, slots=True)
 class AdmissionWarning:
-    """One thing that a person should read.
+    """One thing that a person should read."""
 
-    Attributes:
-        text: The problem.
-        topic: The id of the rule, or the annotation that it is about; empty where the text has no subject.
-        paths: The fields that have the problem.
-    """
-
-    text: str
+    text: str  #: The problem.
+    #: The id of the rule, or the annotation that it is about; empty where the text has no subject.
     topic: str = ""
-    paths: tuple[FieldPath, ...] = ()
+    paths: tuple[FieldPath, ...] = ()  #: The fields that have the problem.
 
     def __str__(self) -> str:
         fields = cut(", ".join(map(_short_path, self.paths)), _FIELDS_LENGTH)

@@ -31,86 +31,54 @@ EXPENDABLE: Final = f"its priority is below {LOWEST_PRIORITY}: no node is added 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """One loop that adds nodes.
+    """One loop that adds nodes."""
 
-    Attributes:
-        group: The node group whose option was taken.
-        tied: The node groups of which one is taken at random, in the order of the groups.
-        nodes: How many nodes each node group gets: with balancing, similar ones get some too.
-        pods: How many pods the option is for.
-    """
-
-    group: str
-    tied: tuple[str, ...]
+    group: str  #: The node group whose option was taken.
+    tied: tuple[str, ...]  #: The node groups of which one is taken at random, in the order of the groups.
+    #: How many nodes each node group gets: with balancing, similar ones get some too.
     nodes: Mapping[str, Count]
-    pods: Count
+    pods: Count  #: How many pods the option is for.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewNode:
-    """A node that was added.
+    """A node that was added."""
 
-    Attributes:
-        name: Its name, which is made up.
-        group: Its node group, or its NodePool.
-        zone: Its zone; empty without one.
-        instance_type: Its instance type; empty where no label says it.
-        capacity_type: How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it.
-    """
-
-    name: str
-    group: str
-    zone: str
-    instance_type: str = ""
+    name: str  #: Its name, which is made up.
+    group: str  #: Its node group, or its NodePool.
+    zone: str  #: Its zone; empty without one.
+    instance_type: str = ""  #: Its instance type; empty where no label says it.
+    #: How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it.
     capacity_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unhelped:
-    """Pods that are alike and for which no node was added.
+    """Pods that are alike and for which no node was added."""
 
-    Attributes:
-        pods: The pods, as namespace/name.
-        why: What keeps them off the nodes of each node group.
-    """
-
-    pods: tuple[str, ...]
-    why: Mapping[str, str]
+    pods: tuple[str, ...]  #: The pods, as namespace/name.
+    why: Mapping[str, str]  #: What keeps them off the nodes of each node group.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledUp:
-    """The end of some loops.
+    """The end of some loops."""
 
-    Attributes:
-        loops: The loops that add nodes.
-        nodes: The nodes, each with its group.
-        unhelped: The pods for which nothing was done.
-        complete: Whether another loop would add nothing.
-        stopped: Whether it was to stop before that was known.
-        given_up: The preferences that Karpenter gave up.
-    """
-
-    loops: tuple[Loop, ...]
-    nodes: tuple[tuple[Node, ScaledGroup], ...]
-    unhelped: tuple[Unhelped, ...]
-    complete: bool
-    stopped: bool = False
-    given_up: tuple[RelaxedPreference, ...] = ()
+    loops: tuple[Loop, ...]  #: The loops that add nodes.
+    nodes: tuple[tuple[Node, ScaledGroup], ...]  #: The nodes, each with its group.
+    unhelped: tuple[Unhelped, ...]  #: The pods for which nothing was done.
+    complete: bool  #: Whether another loop would add nothing.
+    stopped: bool = False  #: Whether it was to stop before that was known.
+    given_up: tuple[RelaxedPreference, ...] = ()  #: The preferences that Karpenter gave up.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAutoscaler:
-    """Cluster Autoscaler with its node groups.
+    """Cluster Autoscaler with its node groups."""
 
-    Attributes:
-        groups: The node groups, in its order.
-        settings: How it is started.
-        karpenter_nodes: How many nodes of the cluster are in no node group since they are Karpenter's.
-    """
-
-    groups: tuple[ScaledGroup, ...]
-    settings: AutoscalerSettings
+    groups: tuple[ScaledGroup, ...]  #: The node groups, in its order.
+    settings: AutoscalerSettings  #: How it is started.
+    #: How many nodes of the cluster are in no node group since they are Karpenter's.
     karpenter_nodes: int = 0
 
     @property

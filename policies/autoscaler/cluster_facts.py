@@ -41,15 +41,10 @@ _MOST_GROUPED: Final = 16
 
 
 class OnNewNodes(NamedTuple):
-    """How the nodes of a node group meet a group of pods.
+    """How the nodes of a node group meet a group of pods."""
 
-    Attributes:
-        rejection: Why they take none, whatever comes; None if they may.
-        counted: Whether pods on them count, for each constraint.
-    """
-
-    rejection: FirstRejection | None
-    counted: tuple[bool, ...]
+    rejection: FirstRejection | None  #: Why they take none, whatever comes; None if they may.
+    counted: tuple[bool, ...]  #: Whether pods on them count, for each constraint.
 
 
 class PodGroupFacts:
@@ -150,26 +145,18 @@ def _open_nodes(view: NodeView, request: SchedulingRequest) -> list[int]:
 
 
 class Effect(NamedTuple):
-    """Changes that a pod of a group brings to others where it comes.
+    """Changes that a pod of a group brings to others where it comes."""
 
-    Attributes:
-        counted: The constraints that count it, as group and position.
-        closes: The groups to which it closes a domain, with the topology key and whether by their own terms.
-    """
-
-    counted: list[tuple[int, int]]
+    counted: list[tuple[int, int]]  #: The constraints that count it, as group and position.
+    #: The groups to which it closes a domain, with the topology key and whether by their own terms.
     closes: list[tuple[int, str, bool]]
 
 
 class Arrival(NamedTuple):
-    """Changes that a new node of a node group brings to groups of pods.
+    """Changes that a new node of a node group brings to groups of pods."""
 
-    Attributes:
-        open: The groups of pods that it may take.
-        counted: The constraints that count pods on it, as group and position, with the topology key.
-    """
-
-    open: tuple[int, ...]
+    open: tuple[int, ...]  #: The groups of pods that it may take.
+    #: The constraints that count pods on it, as group and position, with the topology key.
     counted: tuple[tuple[int, int, str], ...]
 
 

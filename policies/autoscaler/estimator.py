@@ -17,19 +17,12 @@ from policies.model.topology_keys import HOSTNAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpansionOption:
-    """One way to scale up: nodes of one group, and the pods that they help.
+    """One way to scale up: nodes of one group, and the pods that they help."""
 
-    Attributes:
-        group: The node group.
-        nodes: How many.
-        pods: The pods.
-        similar: The groups that the nodes may be shared with.
-    """
-
-    group: ScaledGroup
-    nodes: int
-    pods: tuple[PendingPod, ...]
-    similar: tuple[ScaledGroup, ...] = ()
+    group: ScaledGroup  #: The node group.
+    nodes: int  #: How many.
+    pods: tuple[PendingPod, ...]  #: The pods.
+    similar: tuple[ScaledGroup, ...] = ()  #: The groups that the nodes may be shared with.
 
 
 def estimate(

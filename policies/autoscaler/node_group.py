@@ -42,34 +42,21 @@ class AutoscalerName(StrEnum):
 
 
 class GroupState(NamedTuple):
-    """A node group, or a NodePool, as it is reported.
+    """A node group, or a NodePool, as it is reported."""
 
-    Attributes:
-        name: Its name.
-        origin: Where it comes from.
-        zone: Its zone; empty without one, or with several.
-        size: How many nodes it has.
-        max_size: How many it may have; None where nothing limits them.
-    """
-
-    name: str
-    origin: str
-    zone: str
-    size: int
-    max_size: int | None
+    name: str  #: Its name.
+    origin: str  #: Where it comes from.
+    zone: str  #: Its zone; empty without one, or with several.
+    size: int  #: How many nodes it has.
+    max_size: int | None  #: How many it may have; None where nothing limits them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelaxedPreference:
-    """A preference that Karpenter gave up for some pods.
+    """A preference that Karpenter gave up for some pods."""
 
-    Attributes:
-        preference: The preference.
-        pods: How many pods.
-    """
-
-    preference: str
-    pods: Count
+    preference: str  #: The preference.
+    pods: Count  #: How many pods.
 
 
 class GroupOrigin(StrEnum):
@@ -82,28 +69,19 @@ class GroupOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaledGroup:
-    """A node group.
+    """A node group."""
 
-    Attributes:
-        name: Its name.
-        template: What each new node is like; its name has no meaning.
-        capacity: What a node has before the system's share is taken off, in the units of its allocatable
-            amounts; options are compared by it.
-        size: How many nodes it has or waits for.
-        max_size: The most that it may have.
-        min_size: The least that it may have.
-        nodes: The names of those of the cluster's nodes that it has, as far as they are known.
-        origin: Where it comes from.
-    """
-
-    name: str
-    template: Node
+    name: str  #: Its name.
+    template: Node  #: What each new node is like; its name has no meaning.
+    #: What a node has before the system's share is taken off, in the units of its allocatable amounts;
+    #: options are compared by it.
     capacity: Mapping[str, int]
-    size: int
-    max_size: int
-    min_size: int = 0
+    size: int  #: How many nodes it has or waits for.
+    max_size: int  #: The most that it may have.
+    min_size: int = 0  #: The least that it may have.
+    #: The names of those of the cluster's nodes that it has, as far as they are known.
     nodes: frozenset[str] = frozenset()
-    origin: GroupOrigin = GroupOrigin.DOCUMENT
+    origin: GroupOrigin = GroupOrigin.DOCUMENT  #: Where it comes from.
 
     @property
     def room(self) -> int:

@@ -27,15 +27,10 @@ Domain: TypeAlias = tuple[str, str]
 
 
 class FirstRejection(NamedTuple):
-    """Why a node takes no pod of a group: what the first filter says that rejects it.
+    """Why a node takes no pod of a group: what the first filter says that rejects it."""
 
-    Attributes:
-        texts: The reasons.
-        by_skew: Whether a spread constraint rejects the node for its skew.
-    """
-
-    texts: tuple[str, ...]
-    by_skew: bool = False
+    texts: tuple[str, ...]  #: The reasons.
+    by_skew: bool = False  #: Whether a spread constraint rejects the node for its skew.
 
 
 def first_rejection(rejections: Iterable[Rejections], position: int) -> FirstRejection | None:
@@ -49,17 +44,11 @@ def first_rejection(rejections: Iterable[Rejections], position: int) -> FirstRej
 
 
 class SkewLimit(NamedTuple):
-    """The numbers that a constraint compares for each node.
+    """The numbers that a constraint compares for each node."""
 
-    Attributes:
-        key: The topology key.
-        most: By how many pods a domain may exceed the minimum without the pod itself.
-        min_domains: With fewer domains the minimum is 0; 1 at least.
-    """
-
-    key: str
-    most: int
-    min_domains: int
+    key: str  #: The topology key.
+    most: int  #: By how many pods a domain may exceed the minimum without the pod itself.
+    min_domains: int  #: With fewer domains the minimum is 0; 1 at least.
 
 
 class PodTally:

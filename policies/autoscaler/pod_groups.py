@@ -21,32 +21,20 @@ OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
 
 
 class PendingPod(NamedTuple):
-    """A pod without a node.
+    """A pod without a node."""
 
-    Attributes:
-        name: Its name, which no other pod of its namespace has.
-        request: The pod, and the constraints in force for it.
-        owner: What identifies its controller; empty without one.
-    """
-
-    name: str
-    request: SchedulingRequest
-    owner: str = ""
+    name: str  #: Its name, which no other pod of its namespace has.
+    request: SchedulingRequest  #: The pod, and the constraints in force for it.
+    owner: str = ""  #: What identifies its controller; empty without one.
 
 
 @dataclass(slots=True, eq=False)
 class PodGroup:
-    """Pods that are alike.
+    """Pods that are alike."""
 
-    Attributes:
-        request: What each of them asks for, as the filters see it.
-        owner: What identifies their controller; empty without one.
-        pods: The pods.
-    """
-
-    request: SchedulingRequest
-    owner: str = ""
-    pods: list[PendingPod] = field(default_factory=list)
+    request: SchedulingRequest  #: What each of them asks for, as the filters see it.
+    owner: str = ""  #: What identifies their controller; empty without one.
+    pods: list[PendingPod] = field(default_factory=list)  #: The pods.
 
 
 def group_pods(pods: Iterable[PendingPod]) -> list[PodGroup]:

@@ -28,26 +28,16 @@ TO_BE_DELETED: Final = Taint("ToBeDeletedByClusterAutoscaler", "", TaintEffect.N
 
 
 class NodePod(NamedTuple):
-    """A pod on a node.
+    """A pod on a node."""
 
-    Attributes:
-        pod: Where it is.
-        owner: The kind of its controller; empty without one.
-        static: Whether the kubelet of its node runs it from a file.
-        of_daemon: Whether a DaemonSet runs it, or it counts as if one did.
-        priority: Its priority.
-        age: How many seconds old it is; None if that is not known.
-        facts: What autoscalers read of it.
-        request: What is scheduled in its place; None if that is not known, or it belongs to its node.
-    """
-
-    pod: PodOnNode
-    owner: str
-    static: bool
-    of_daemon: bool
-    priority: int
-    age: float | None
-    facts: DisruptionFacts
+    pod: PodOnNode  #: Where it is.
+    owner: str  #: The kind of its controller; empty without one.
+    static: bool  #: Whether the kubelet of its node runs it from a file.
+    of_daemon: bool  #: Whether a DaemonSet runs it, or it counts as if one did.
+    priority: int  #: Its priority.
+    age: float | None  #: How many seconds old it is; None if that is not known.
+    facts: DisruptionFacts  #: What autoscalers read of it.
+    #: What is scheduled in its place; None if that is not known, or it belongs to its node.
     request: SchedulingRequest | None
 
     @classmethod
@@ -111,56 +101,36 @@ class WhyRemoved(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptNode:
-    """A node that stays.
+    """A node that stays."""
 
-    Attributes:
-        name: Its name.
-        group: Its node group or NodePool; empty without one.
-        why: Why it stays.
-        pod: The pod that keeps it, as namespace/name; empty if no single one does.
-        utilization: The share of its CPU or memory, whichever is greater, that its pods request; null where
-            nothing depends on it.
-    """
-
-    name: str
-    group: str = ""
-    why: WhyKept
-    pod: str = ""
+    name: str  #: Its name.
+    group: str = ""  #: Its node group or NodePool; empty without one.
+    why: WhyKept  #: Why it stays.
+    pod: str = ""  #: The pod that keeps it, as namespace/name; empty if no single one does.
+    #: The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends
+    #: on it.
     utilization: float | None = None
 
 
 class LeavingNode(NamedTuple):
-    """A node that is removed.
+    """A node that is removed."""
 
-    Attributes:
-        name: Its name.
-        group: Its node group or NodePool.
-        why: What makes the autoscaler remove it.
-        utilization: The share of its CPU or memory that its pods request; None where nothing depends on it.
-        moved: The pods that go elsewhere, by their names.
-    """
-
-    name: str
-    group: str
-    why: WhyRemoved
+    name: str  #: Its name.
+    group: str  #: Its node group or NodePool.
+    why: WhyRemoved  #: What makes the autoscaler remove it.
+    #: The share of its CPU or memory that its pods request; None where nothing depends on it.
     utilization: float | None
-    moved: tuple[str, ...]
+    moved: tuple[str, ...]  #: The pods that go elsewhere, by their names.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """Removals that an autoscaler makes at once.
+    """Removals that an autoscaler makes at once."""
 
-    Attributes:
-        nodes: The nodes that it removes; none if it removes nothing.
-        kept: The nodes that stay.
-        taint: The taint of those that go, until they are gone.
-        replacement: The node that comes first, with its group; None without one.
-    """
-
-    nodes: tuple[LeavingNode, ...]
-    kept: Sequence[KeptNode]
-    taint: Taint
+    nodes: tuple[LeavingNode, ...]  #: The nodes that it removes; none if it removes nothing.
+    kept: Sequence[KeptNode]  #: The nodes that stay.
+    taint: Taint  #: The taint of those that go, until they are gone.
+    #: The node that comes first, with its group; None without one.
     replacement: tuple[Node, ScaledGroup] | None = None
 
 

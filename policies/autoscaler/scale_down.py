@@ -63,27 +63,20 @@ class Removals:
     """The nodes that Cluster Autoscaler removes, round after round.
 
     What was unneeded in the round before has been so for long enough; where nothing has, time passes.
-
-    Attributes:
-        groups: The node groups, as they are.
-        settings: How Cluster Autoscaler is started.
-        choose: Chooses one of several nodes that are as good, by their names.
-        left: How many more pods are tried elsewhere.
-        before: The nodes that were unneeded in the round before.
-        not_modeled: Names of what else it looks at.
     """
 
+    #: Names of what else it looks at.
     not_modeled: ClassVar = (
         "whether the controllers of pods are still there",
         "GPUs and devices, of which the share counts on their nodes",
         "nodes that are not ready, which it removes after another time",
     )
 
-    groups: Sequence[ScaledGroup]
-    settings: ScaleDownSettings
-    choose: Callable[[Sequence[str]], str]
-    left: int
-    before: frozenset[str] = frozenset()
+    groups: Sequence[ScaledGroup]  #: The node groups, as they are.
+    settings: ScaleDownSettings  #: How Cluster Autoscaler is started.
+    choose: Callable[[Sequence[str]], str]  #: Chooses one of several nodes that are as good, by their names.
+    left: int  #: How many more pods are tried elsewhere.
+    before: frozenset[str] = frozenset()  #: The nodes that were unneeded in the round before.
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:
         """Return which nodes are removed next, of a cluster that has lost those of the rounds before.

@@ -26,18 +26,13 @@ MOST_NODES: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Considered:
-    """State of a loop before an option is taken.
+    """State of a loop before an option is taken."""
 
-    Attributes:
-        left: The groups of pods, with those of their pods that fit nowhere; some have none.
-        options: What could be scaled up, in the order of the node groups.
-        matching: The groups of pods that each node group may take, by its name.
-        rejected: Why a node group takes no pod of a group of pods, by the number of that and the name.
-    """
-
+    #: The groups of pods, with those of their pods that fit nowhere; some have none.
     left: Sequence[PodGroup]
-    options: tuple[ExpansionOption, ...]
-    matching: Mapping[str, tuple[int, ...]]
+    options: tuple[ExpansionOption, ...]  #: What could be scaled up, in the order of the node groups.
+    matching: Mapping[str, tuple[int, ...]]  #: The groups of pods that each node group may take, by its name.
+    #: Why a node group takes no pod of a group of pods, by the number of that and the name.
     rejected: Mapping[int, Mapping[str, FirstRejection]]
 
 

@@ -37,57 +37,36 @@ _COMPARED: Final = ("cpu", "memory")
 
 
 class Drained(NamedTuple):
-    """The pods of a node, if it were removed.
+    """The pods of a node, if it were removed."""
 
-    Attributes:
-        moves: Those that go elsewhere.
-        completes: The first that must end by itself; None without.
-        blocked: The first that keeps the node, and why; None if none does.
-    """
-
-    moves: tuple[NodePod, ...]
-    completes: NodePod | None
-    blocked: tuple[NodePod, WhyKept] | None
+    moves: tuple[NodePod, ...]  #: Those that go elsewhere.
+    completes: NodePod | None  #: The first that must end by itself; None without.
+    blocked: tuple[NodePod, WhyKept] | None  #: The first that keeps the node, and why; None if none does.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnneededNode:
-    """A node that is not needed.
+    """A node that is not needed."""
 
-    Attributes:
-        name: Its name.
-        group: Its node group.
-        places: Where Cluster Autoscaler takes its pods to go, by their names.
-        utilization: The share of its CPU or memory, whichever is greater, that its pods request.
-        completes: A pod that must end by itself first; empty without.
-        is_risky: Whether a PodDisruptionBudget does not allow to evict its pods at once.
-    """
-
-    name: str
-    group: str
-    places: Mapping[str, str]
-    utilization: float
-    completes: str = ""
-    is_risky: bool = False
+    name: str  #: Its name.
+    group: str  #: Its node group.
+    places: Mapping[str, str]  #: Where Cluster Autoscaler takes its pods to go, by their names.
+    utilization: float  #: The share of its CPU or memory, whichever is greater, that its pods request.
+    completes: str = ""  #: A pod that must end by itself first; empty without.
+    is_risky: bool = False  #: Whether a PodDisruptionBudget does not allow to evict its pods at once.
 
 
 @dataclass(slots=True)
 class ScaleDownLoop:
-    """Findings of one loop.
+    """Findings of one loop."""
 
-    Attributes:
-        candidates: The nodes that were looked at, in order.
-        unneeded: The nodes that are not needed, in the order in which they were found.
-        kept: The nodes that stay.
-        utilization: The share of their CPU or memory that the pods of nodes request.
-        tried: How many pods were tried elsewhere.
-    """
-
-    candidates: list[str] = field(default_factory=list)
+    candidates: list[str] = field(default_factory=list)  #: The nodes that were looked at, in order.
+    #: The nodes that are not needed, in the order in which they were found.
     unneeded: list[UnneededNode] = field(default_factory=list)
-    kept: list[KeptNode] = field(default_factory=list)
+    kept: list[KeptNode] = field(default_factory=list)  #: The nodes that stay.
+    #: The share of their CPU or memory that the pods of nodes request.
     utilization: dict[str, float] = field(default_factory=dict)
-    tried: int = 0
+    tried: int = 0  #: How many pods were tried elsewhere.
 
 
 def drained(pods: Sequence[NodePod], settings: ScaleDownSettings, budgets: Budgets) -> Drained:

@@ -38,57 +38,42 @@ MAX_KEPT: Final = 64
 
 @dataclass(slots=True)
 class _Derived:
-    """The rule context derived from the cluster, until a node changes.
+    """The rule context derived from the cluster, until a node changes."""
 
-    Attributes:
-        last: The nodes, None without a cluster, and what rules are given of them.
-        compared: What was compared with them: constraints, each with what decides about its nodes.
-        stranger: The context of strangers; None until one calls.
-    """
-
+    #: The nodes, None without a cluster, and what rules are given of them.
     last: tuple[tuple[Node, ...] | None, Context] | None = None
+    #: What was compared with them: constraints, each with what decides about its nodes.
     compared: set[Hashable] = field(default_factory=set)
-    stranger: AdmissionContext | None = None
+    stranger: AdmissionContext | None = None  #: The context of strangers; None until one calls.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionContext:
-    """Everything a decision looks at, gathered once.
+    """Everything a decision looks at, gathered once."""
 
-    Attributes:
-        policies: In their order; a ``PolicySet``, whatever it was made of.
-        defaults: Which default constraints are injected.
-        scheduler: kube-scheduler's configuration; None if it was not given.
-        cluster: The cluster; None if none is connected, or its cache cannot be used.
-        live: Whether that cluster is followed, so that what is missing there may come.
-        withheld: Why the cache of a connected cluster cannot be used; empty if it can, or none is.
-        kubernetes_version: The cluster's release.
-        judged_as: What that release does, in place of the table of releases; None for the table.
-        kinds: The kinds of workload that are looked at.
-        trusted_controllers: The users that are believed if they name an owner of a custom kind.
-        replica_sources: The number of replicas of a workload that leaves it out, from other objects.
-        reads_stored: Whether objects that are read are those of the cluster, also without a uid.
-        tolerated: Rules of the API server that an object may break and is placed all the same.
-        release: What that release does with the fields of constraints.
-        snapshot: The cluster's services, namespaces and owners; None if none is connected.
-        namespaces: The namespaces, by which policies select objects; empty if none is connected.
-    """
-
-    policies: tuple[SpreadPolicy, ...]
-    defaults: DefaultsMode = DefaultsMode.POLICY
-    scheduler: SchedulerConfig | None = None
+    policies: tuple[SpreadPolicy, ...]  #: In their order; a ``PolicySet``, whatever it was made of.
+    defaults: DefaultsMode = DefaultsMode.POLICY  #: Which default constraints are injected.
+    scheduler: SchedulerConfig | None = None  #: kube-scheduler's configuration; None if it was not given.
+    #: The cluster; None if none is connected, or its cache cannot be used.
     cluster: ClusterIndex | None = None
-    live: bool = False
-    withheld: str = ""
-    kubernetes_version: KubernetesVersion = KNOWN_VERSION
+    live: bool = False  #: Whether that cluster is followed, so that what is missing there may come.
+    withheld: str = ""  #: Why the cache of a connected cluster cannot be used; empty if it can, or none is.
+    kubernetes_version: KubernetesVersion = KNOWN_VERSION  #: The cluster's release.
+    #: What that release does, in place of the table of releases; None for the table.
     judged_as: Behavior | None = None
-    kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+    kinds: WorkloadKinds = field(default_factory=WorkloadKinds)  #: The kinds of workload that are looked at.
+    #: The users that are believed if they name an owner of a custom kind.
     trusted_controllers: frozenset[str] = frozenset(TRUSTED_CONTROLLERS)
+    #: The number of replicas of a workload that leaves it out, from other objects.
     replica_sources: ReplicaSources = field(default_factory=ReplicaSources, repr=False, compare=False)
-    reads_stored: bool = False
+    reads_stored: bool = False  #: Whether objects that are read are those of the cluster, also without a uid.
+    #: Rules of the API server that an object may break and is placed all the same.
     tolerated: frozenset[str] = frozenset()
+    #: What that release does with the fields of constraints.
     release: ReleaseFields = field(init=False, repr=False, compare=False)
+    #: The cluster's services, namespaces and owners; None if none is connected.
     snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
+    #: The namespaces, by which policies select objects; empty if none is connected.
     namespaces: Mapping[str, Namespace] = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
 

@@ -56,19 +56,13 @@ class Skip(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """Constraints that an object gets, from one policy.
+    """Constraints that an object gets, from one policy."""
 
-    Attributes:
-        policy: The policy's name.
-        constraints: As the policy, or the scheduler's configuration, has them: without a selector.
-        selector: The pods that each of them counts.
-        match_label_keys: The keys that each of them narrows the selector by.
-    """
-
-    policy: str
+    policy: str  #: The policy's name.
+    #: As the policy, or the scheduler's configuration, has them: without a selector.
     constraints: tuple[Constraint, ...]
-    selector: LabelSelector
-    match_label_keys: tuple[str, ...]
+    selector: LabelSelector  #: The pods that each of them counts.
+    match_label_keys: tuple[str, ...]  #: The keys that each of them narrows the selector by.
 
     def entries(self) -> list[dict[str, Any]]:
         """Return the list of constraints as the API writes it."""

@@ -63,30 +63,20 @@ Day: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelExpression(DocumentFields):
-    """A condition on a label.
+    """A condition on a label."""
 
-    Attributes:
-        key: The label's key.
-        operator: How the label is compared.
-        values: Required with In and NotIn, left out with the others.
-    """
-
-    key: str
-    operator: Operator
-    values: tuple[str, ...] = ()
+    key: str  #: The label's key.
+    operator: Operator  #: How the label is compared.
+    values: tuple[str, ...] = ()  #: Required with In and NotIn, left out with the others.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectorDocument(DocumentFields):
-    """Selects objects by their labels.
+    """Selects objects by their labels."""
 
-    Attributes:
-        match_labels: Labels that must be there with these values.
-        match_expressions: Conditions that must all hold.
-    """
-
+    #: Labels that must be there with these values.
     match_labels: Mapping[str, str] = field(default_factory=dict)
-    match_expressions: tuple[LabelExpression, ...] = ()
+    match_expressions: tuple[LabelExpression, ...] = ()  #: Conditions that must all hold.
 
 
 #: A label selector.

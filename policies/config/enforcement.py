@@ -70,16 +70,11 @@ class Exemption(NamedTuple):
 
 
 class EnforcementTarget(NamedTuple):
-    """The properties by which exceptions of policies select an object.
+    """The properties by which exceptions of policies select an object."""
 
-    Attributes:
-        namespace: Its namespace.
-        kinds: The kinds that it belongs to.
-        names: The names that it goes by; of one that the API server has yet to name, how the name begins.
-    """
-
-    namespace: str
-    kinds: frozenset[str]
+    namespace: str  #: Its namespace.
+    kinds: frozenset[str]  #: The kinds that it belongs to.
+    #: The names that it goes by; of one that the API server has yet to name, how the name begins.
     names: tuple[str, ...]
 
     @classmethod
@@ -155,19 +150,12 @@ def merged_settings(policies: Sequence[SpreadPolicy]) -> dict[str, RuleSettings]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exempting:
-    """All that may exempt one object.
+    """All that may exempt one object."""
 
-    Attributes:
-        policies: Those that hold it.
-        annotated: What its annotations exempt from.
-        target: What exceptions select it by.
-        today: The day for the expiry of exceptions; None lets every one hold.
-    """
-
-    policies: Sequence[SpreadPolicy]
-    annotated: Exemptions
-    target: EnforcementTarget
-    today: date | None = None
+    policies: Sequence[SpreadPolicy]  #: Those that hold it.
+    annotated: Exemptions  #: What its annotations exempt from.
+    target: EnforcementTarget  #: What exceptions select it by.
+    today: date | None = None  #: The day for the expiry of exceptions; None lets every one hold.
     _selected: dict[int, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod

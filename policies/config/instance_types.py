@@ -26,50 +26,41 @@ _TYPES: Final = FieldPath(("instanceTypes",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferingEntry(DocumentFields):
-    """Zones in which an instance type can be had at one price.
+    """Zones in which an instance type can be had at one price."""
 
-    Attributes:
-        zones: The zones, as the label topology.kubernetes.io/zone; without any, its nodes have no zone.
-        capacity_type: How it is bought: on-demand, spot or reserved.
-        price: What a node costs an hour, in any currency. If any is missing, the smallest instance type is
-            taken, not the cheapest.
-    """
-
+    #: The zones, as the label topology.kubernetes.io/zone; without any, its nodes have no zone.
     zones: Annotated[
         tuple[str, ...], Keywords(maxItems=MOST_OFFERINGS, examples=[["eu-west-1a", "eu-west-1b"]])
     ] = ()
+    #: How it is bought: on-demand, spot or reserved.
     capacity_type: Literal["on-demand", "spot", "reserved"] = "on-demand"
+    #: What a node costs an hour, in any currency. If any is missing, the smallest instance type is taken, not
+    #: the cheapest.
     price: Annotated[float | None, Keywords(minimum=0)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceTypeEntry(DocumentFields):
-    """One instance type.
+    """One instance type."""
 
-    Attributes:
-        name: Its name, as the label node.kubernetes.io/instance-type.
-        labels: The other labels of its nodes. Without those of kubernetes.io/arch and kubernetes.io/os it is
-            amd64 and linux.
-        allocatable: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
-        capacity: What a node has in all, which limits of NodePools count; without it, what is allocatable.
-        offerings: Where it can be had.
-    """
-
+    #: Its name, as the label node.kubernetes.io/instance-type.
     name: Annotated[str, Keywords(minLength=1, maxLength=NAME_LENGTH, examples=["m6i.xlarge"])]
+    #: The other labels of its nodes. Without those of kubernetes.io/arch and kubernetes.io/os it is amd64 and
+    #: linux.
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
     allocatable: Annotated[Mapping[str, Any], Keywords(examples=[{"cpu": "3920m", "memory": "14Gi"}])]
+    #: What a node has in all, which limits of NodePools count; without it, what is allocatable.
     capacity: Mapping[str, Any] | None = None
+    #: Where it can be had.
     offerings: Annotated[tuple[OfferingEntry, ...], Keywords(minItems=1, maxItems=MOST_OFFERINGS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceTypes(DocumentFields):
-    """The instance types that Karpenter may choose among.
+    """The instance types that Karpenter may choose among."""
 
-    Attributes:
-        instance_types: The instance types.
-    """
-
+    #: The instance types.
     instance_types: Annotated[tuple[InstanceTypeEntry, ...], Keywords(minItems=1, maxItems=MOST_TYPES)]
 
     def check(self, found: ErrorList) -> None:

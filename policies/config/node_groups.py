@@ -61,114 +61,82 @@ class CloudProvider(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTaint(DocumentFields):
-    """A taint of each new node.
+    """A taint of each new node."""
 
-    Attributes:
-        key: Its key.
-        value: Its value.
-        effect: NoSchedule, PreferNoSchedule or NoExecute.
-    """
-
-    key: Annotated[str, Keywords(minLength=1)]
-    value: str = ""
-    effect: str
+    key: Annotated[str, Keywords(minLength=1)]  #: Its key.
+    value: str = ""  #: Its value.
+    effect: str  #: NoSchedule, PreferNoSchedule or NoExecute.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPriority(DocumentFields):
-    """Node groups of one priority.
+    """Node groups of one priority."""
 
-    Attributes:
-        priority: The priority: the highest wins.
-        names: Patterns that are looked for in names of node groups: letters, digits and "-_./:" stand for
-            themselves, "." for any character, ".*" for any characters, "^" and "$" for the ends.
-    """
-
-    priority: int
+    priority: int  #: The priority: the highest wins.
+    #: Patterns that are looked for in names of node groups: letters, digits and "-_./:" stand for themselves,
+    #: "." for any character, ".*" for any characters, "^" and "$" for the ends.
     names: Annotated[tuple[str, ...], Keywords(minItems=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEntry(DocumentFields):
-    """One node group.
+    """One node group."""
 
-    Attributes:
-        name: Its name.
-        zone: The zone of its nodes, as their label topology.kubernetes.io/zone.
-        labels: The other labels of its nodes.
-        taints: The taints of its nodes.
-        allocatable: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
-        capacity: What a node has in all; without it, what is allocatable. Expanders and the comparison of
-            similar groups read it.
-        min_size: The least nodes, below which none is removed. No scale-up reads it.
-        max_size: The most nodes.
-        size: How many nodes it has. Without it, the nodes of the cluster with all of its labels.
-    """
-
-    name: Annotated[str, Keywords(minLength=1, maxLength=SUBDOMAIN_LENGTH, examples=["web-a"])]
-    zone: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[GroupTaint, ...] = ()
+    name: Annotated[str, Keywords(minLength=1, maxLength=SUBDOMAIN_LENGTH, examples=["web-a"])]  #: Its name.
+    zone: str = ""  #: The zone of its nodes, as their label topology.kubernetes.io/zone.
+    labels: Mapping[str, str] = field(default_factory=dict)  #: The other labels of its nodes.
+    taints: tuple[GroupTaint, ...] = ()  #: The taints of its nodes.
+    #: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
     allocatable: Annotated[Mapping[str, Any], Keywords(examples=[{"cpu": "3920m", "memory": "14Gi"}])]
+    #: What a node has in all; without it, what is allocatable. Expanders and the comparison of similar groups
+    #: read it.
     capacity: Mapping[str, Any] | None = None
-    min_size: GroupSize = 0
-    max_size: GroupSize
+    min_size: GroupSize = 0  #: The least nodes, below which none is removed. No scale-up reads it.
+    max_size: GroupSize  #: The most nodes.
+    #: How many nodes it has. Without it, the nodes of the cluster with all of its labels.
     size: GroupSize | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleDownSettings(DocumentFields):
-    """How Cluster Autoscaler removes nodes.
+    """How Cluster Autoscaler removes nodes."""
 
-    Attributes:
-        utilization_threshold: The share of its CPU and memory up to which the pods of a node may request them
-            for it to be removed (--scale-down-utilization-threshold).
-        max_parallelism: The most nodes that are removed at once (--max-scale-down-parallelism).
-        max_drain_parallelism: The most of them whose pods go elsewhere (--max-drain-parallelism).
-        skip_nodes_with_system_pods: Whether pods of kube-system without a PodDisruptionBudget keep their node
-            during their first hour (--skip-nodes-with-system-pods).
-        skip_nodes_with_local_storage: Whether pods with hostPath or emptyDir volumes keep their node
-            (--skip-nodes-with-local-storage).
-    """
-
+    #: The share of its CPU and memory up to which the pods of a node may request them for it to be removed
+    #: (--scale-down-utilization-threshold).
     utilization_threshold: Annotated[float, Keywords(minimum=0, maximum=1)] = 0.5
+    #: The most nodes that are removed at once (--max-scale-down-parallelism).
     max_parallelism: Annotated[GroupSize, Keywords(minimum=1)] = 10
+    #: The most of them whose pods go elsewhere (--max-drain-parallelism).
     max_drain_parallelism: GroupSize = 1
+    #: Whether pods of kube-system without a PodDisruptionBudget keep their node during their first hour
+    #: (--skip-nodes-with-system-pods).
     skip_nodes_with_system_pods: bool = True
+    #: Whether pods with hostPath or emptyDir volumes keep their node (--skip-nodes-with-local-storage).
     skip_nodes_with_local_storage: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoscalerSettings(DocumentFields):
-    """How Cluster Autoscaler is started.
+    """How Cluster Autoscaler is started."""
 
-    Attributes:
-        expanders: What chooses among node groups (--expander), one after another. random takes any that are
-            left, and so does the end of the list.
-        priorities: The priorities of the priority expander.
-        balance_similar_node_groups: Whether new nodes are shared among similar groups
-            (--balance-similar-node-groups).
-        max_nodes_total: The most nodes of the cluster (--max-nodes-total); 0 for no limit.
-        cloud_provider: The provider in whose own labels similar groups may differ.
-        scale_down: How nodes are removed.
-    """
-
+    #: What chooses among node groups (--expander), one after another. random takes any that are left, and so
+    #: does the end of the list.
     expanders: Annotated[tuple[Expander, ...], Keywords(minItems=1, maxItems=5)] = (Expander.LEAST_WASTE,)
-    priorities: tuple[GroupPriority, ...] = ()
+    priorities: tuple[GroupPriority, ...] = ()  #: The priorities of the priority expander.
+    #: Whether new nodes are shared among similar groups (--balance-similar-node-groups).
     balance_similar_node_groups: bool = False
+    #: The most nodes of the cluster (--max-nodes-total); 0 for no limit.
     max_nodes_total: Annotated[int, Keywords(minimum=0, maximum=INT32_MAX)] = 0
+    #: The provider in whose own labels similar groups may differ.
     cloud_provider: CloudProvider = CloudProvider.OTHER
-    scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)
+    scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)  #: How nodes are removed.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeGroups(AutoscalerSettings):
-    """The node groups of a cluster, and how its Cluster Autoscaler is started.
+    """The node groups of a cluster, and how its Cluster Autoscaler is started."""
 
-    Attributes:
-        groups: The node groups, in the order in which Cluster Autoscaler has them.
-    """
-
+    #: The node groups, in the order in which Cluster Autoscaler has them.
     groups: Annotated[tuple[GroupEntry, ...], Keywords(minItems=1, maxItems=MOST_GROUPS)]
 
     def check(self, found: ErrorList) -> None:

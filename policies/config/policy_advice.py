@@ -34,17 +34,11 @@ KINDS: Final = (spread_policy.KIND, configuration.KIND)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyEnvironment:
-    """The environment in which a policy will be applied.
+    """The environment in which a policy will be applied."""
 
-    Attributes:
-        scheduler: kube-scheduler's configuration; None if it was not given.
-        has_cluster: Whether a cluster is connected.
-        kinds: The kinds of workload that are looked at.
-    """
-
-    scheduler: SchedulerConfig | None = None
-    has_cluster: bool = False
-    kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+    scheduler: SchedulerConfig | None = None  #: kube-scheduler's configuration; None if it was not given.
+    has_cluster: bool = False  #: Whether a cluster is connected.
+    kinds: WorkloadKinds = field(default_factory=WorkloadKinds)  #: The kinds of workload that are looked at.
 
 
 def is_known(document: ManifestObject) -> bool:

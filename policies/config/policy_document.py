@@ -15,51 +15,31 @@ from policies.model.constraint import Constraint, WhenUnsatisfiable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentMetadata(Received):
-    """The policy's name, and what other tools and the API server write beside it.
+    """The policy's name, and what other tools and the API server write beside it."""
 
-    Attributes:
-        name: The policy's name: a DNS subdomain.
-        labels: Not used by Evenkeel.
-        annotations: Not used by Evenkeel.
-        uid: Written by the API server.
-        generation: Written by the API server.
-        resource_version: Written by the API server.
-        creation_timestamp: Written by the API server.
-        deletion_timestamp: Written by the API server.
-        deletion_grace_period_seconds: Written by the API server.
-        managed_fields: Written by the API server.
-        self_link: Written by the API server before Kubernetes 1.20.
-        owner_references: Not used by Evenkeel.
-        finalizers: Not used by Evenkeel.
-    """
-
-    name: Name
-    labels: Annotated[Mapping[str, str] | None, OPTIONAL] = None
-    annotations: Annotated[Mapping[str, str] | None, OPTIONAL] = None
-    uid: Annotated[str | None, OPTIONAL] = None
-    generation: Annotated[int | None, OPTIONAL] = None
-    resource_version: Annotated[str | None, OPTIONAL] = None
-    creation_timestamp: str | None = None
-    deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
-    managed_fields: tuple[Any, ...] | None = None
-    self_link: Annotated[str | None, OPTIONAL] = None
-    owner_references: tuple[Any, ...] | None = None
-    finalizers: tuple[str, ...] | None = None
+    name: Name  #: The policy's name: a DNS subdomain.
+    labels: Annotated[Mapping[str, str] | None, OPTIONAL] = None  #: Not used by Evenkeel.
+    annotations: Annotated[Mapping[str, str] | None, OPTIONAL] = None  #: Not used by Evenkeel.
+    uid: Annotated[str | None, OPTIONAL] = None  #: Written by the API server.
+    generation: Annotated[int | None, OPTIONAL] = None  #: Written by the API server.
+    resource_version: Annotated[str | None, OPTIONAL] = None  #: Written by the API server.
+    creation_timestamp: str | None = None  #: Written by the API server.
+    deletion_timestamp: str | None = None  #: Written by the API server.
+    deletion_grace_period_seconds: int | None = None  #: Written by the API server.
+    managed_fields: tuple[Any, ...] | None = None  #: Written by the API server.
+    self_link: Annotated[str | None, OPTIONAL] = None  #: Written by the API server before Kubernetes 1.20.
+    owner_references: tuple[Any, ...] | None = None  #: Not used by Evenkeel.
+    finalizers: tuple[str, ...] | None = None  #: Not used by Evenkeel.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadPolicyDocument(DocumentFields):
-    """The checks and defaults of a policy, and the objects that they are for.
+    """The checks and defaults of a policy, and the objects that they are for."""
 
-    Attributes:
-        metadata: The policy's name, and what other tools and the API server write beside it.
-        spec: The checks and defaults of a policy, and the objects that they are for.
-        status: Written by Evenkeel in a cluster; ignored in files.
-    """
-
-    metadata: DocumentMetadata
+    metadata: DocumentMetadata  #: The policy's name, and what other tools and the API server write beside it.
+    #: The checks and defaults of a policy, and the objects that they are for.
     spec: SpreadPolicy = field(default_factory=SpreadPolicy)
+    #: Written by Evenkeel in a cluster; ignored in files.
     status: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -39,42 +39,26 @@ _Time = Annotated[str, Keywords(format="date-time")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedSpec:
-    """A version of a policy without errors.
+    """A version of a policy without errors."""
 
-    Attributes:
-        generation: Counted by the API server with each change of the spec.
-        spec: The spec as it was written.
-        policy: The policy.
-    """
-
-    generation: int
-    spec: dict[str, Any]
-    policy: SpreadPolicy
+    generation: int  #: Counted by the API server with each change of the spec.
+    spec: dict[str, Any]  #: The spec as it was written.
+    policy: SpreadPolicy  #: The policy.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyResource:
-    """A SpreadPolicy of a cluster.
+    """A SpreadPolicy of a cluster."""
 
-    Attributes:
-        name: Its name.
-        uid: Its uid: one that was deleted and created again is another policy.
-        version: Its resourceVersion.
-        generation: Counted by the API server with each change of the spec.
-        spec: The spec as it is written.
-        errors: What is wrong with it; empty if it is in force.
-        accepted: The version that is in force; None if there never was one without errors.
-        status: As it is written.
-    """
-
-    name: str
-    uid: str
-    version: str
-    generation: int
-    spec: object
-    errors: tuple[FieldError, ...]
+    name: str  #: Its name.
+    uid: str  #: Its uid: one that was deleted and created again is another policy.
+    version: str  #: Its resourceVersion.
+    generation: int  #: Counted by the API server with each change of the spec.
+    spec: object  #: The spec as it is written.
+    errors: tuple[FieldError, ...]  #: What is wrong with it; empty if it is in force.
+    #: The version that is in force; None if there never was one without errors.
     accepted: AcceptedSpec | None
-    status: dict[str, Any]
+    status: dict[str, Any]  #: As it is written.
 
     @property
     def conditions(self) -> list[dict[str, Any]]:
@@ -150,68 +134,44 @@ def _kept(name: str, status: Mapping[str, Any], *, has_scheduler_config: bool) -
 
 
 class PolicyCondition(TypedDict):
-    """A condition, as Kubernetes writes it.
+    """A condition, as Kubernetes writes it."""
 
-    Attributes:
-        type: Accepted: the policy has no errors and is in force as it is written.
-        status: Whether the condition holds.
-        observedGeneration: The generation of the policy that this is about.
-        lastTransitionTime: Since when the status is this one.
-        reason: Why, in one word: Accepted or Invalid.
-        message: Why, in a sentence.
-    """
-
+    #: Accepted: the policy has no errors and is in force as it is written.
     type: Annotated[str, Keywords(maxLength=316)]
-    status: Literal["True", "False", "Unknown"]
-    observedGeneration: NotRequired[_Generation]
-    lastTransitionTime: _Time
-    reason: Annotated[str, Keywords(maxLength=1024)]
-    message: Annotated[str, Keywords(maxLength=32768)]
+    status: Literal["True", "False", "Unknown"]  #: Whether the condition holds.
+    observedGeneration: NotRequired[_Generation]  #: The generation of the policy that this is about.
+    lastTransitionTime: _Time  #: Since when the status is this one.
+    reason: Annotated[str, Keywords(maxLength=1024)]  #: Why, in one word: Accepted or Invalid.
+    message: Annotated[str, Keywords(maxLength=32768)]  #: Why, in a sentence.
 
 
 class PolicyWorkloads(TypedDict):
-    """Workloads of the cluster: Deployments, StatefulSets and ReplicationControllers, as they are now.
+    """Workloads of the cluster: Deployments, StatefulSets and ReplicationControllers, as they are now."""
 
-    Attributes:
-        selected: How many the policy selects.
-        denied: How many of those it would deny if they were created now.
-    """
-
-    selected: Count
-    denied: Count
+    selected: Count  #: How many the policy selects.
+    denied: Count  #: How many of those it would deny if they were created now.
 
 
 class LastAccepted(TypedDict):
-    """The last spec without errors. It stays in force while the spec has errors.
+    """The last spec without errors. It stays in force while the spec has errors."""
 
-    Attributes:
-        generation: The generation of the policy that had it.
-        spec: The spec.
-    """
-
-    generation: _Generation
-    spec: Annotated[dict[str, Any], Keywords(**{"x-kubernetes-preserve-unknown-fields": True})]
+    generation: _Generation  #: The generation of the policy that had it.
+    spec: Annotated[dict[str, Any], Keywords(**{"x-kubernetes-preserve-unknown-fields": True})]  #: The spec.
 
 
 class PolicyStatus(TypedDict):
-    """The status of the policy; Evenkeel's leader writes it.
+    """The status of the policy; Evenkeel's leader writes it."""
 
-    Attributes:
-        observedGeneration: The generation of the policy that the status is about.
-        conditions: Whether the policy is accepted, and why not.
-        workloads: How many workloads the policy selects and denies.
-        lastAccepted: The last spec without errors, which is in force.
-    """
-
-    observedGeneration: NotRequired[_Generation]
+    observedGeneration: NotRequired[_Generation]  #: The generation of the policy that the status is about.
+    #: Whether the policy is accepted, and why not.
     conditions: NotRequired[
         Annotated[
             list[PolicyCondition],
             Keywords(**{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
         ]
     ]
-    workloads: NotRequired[PolicyWorkloads]
-    lastAccepted: NotRequired[LastAccepted]
+    workloads: NotRequired[PolicyWorkloads]  #: How many workloads the policy selects and denies.
+    lastAccepted: NotRequired[LastAccepted]  #: The last spec without errors, which is in force.
 
 
 def policy_status(

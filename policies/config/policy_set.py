@@ -50,17 +50,11 @@ class _Numbered(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Policies that select the same namespaces and kinds, which many do: they are compared once.
+    """Policies that select the same namespaces and kinds, which many do: they are compared once."""
 
-    Attributes:
-        number: Its place among the groups.
-        scope: The scope of one of them.
-        members: The policies.
-    """
-
-    number: int
-    scope: Scope
-    members: list[_Numbered]
+    number: int  #: Its place among the groups.
+    scope: Scope  #: The scope of one of them.
+    members: list[_Numbered]  #: The policies.
 
 
 class _ByLabel(Generic[_Entry]):

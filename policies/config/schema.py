@@ -1,7 +1,7 @@
 """The JSON Schemas of the documents, generated from their types.
 
-Property names are the attributes' in camelCase, descriptions are the ``Attributes`` section of the class,
-defaults are the attributes' own.
+Property names are the attributes' in camelCase, descriptions are the ``#:`` comments at them, defaults are
+their own.
 """
 
 from __future__ import annotations

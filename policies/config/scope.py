@@ -19,13 +19,10 @@ class Names:
     """Exact names and patterns with ``*``, ready to be matched.
 
     One regular expression of many patterns takes longer to compile than all of them to be tried.
-
-    Attributes:
-        exact: The names without ``*``.
-        patterns: What is around each ``*`` of the patterns, by what is before the first.
     """
 
-    exact: frozenset[str]
+    exact: frozenset[str]  #: The names without ``*``.
+    #: What is around each ``*`` of the patterns, by what is before the first.
     patterns: Mapping[str, list[tuple[str, ...]]]
 
     @classmethod
@@ -66,23 +63,19 @@ def _matches(rest: tuple[str, ...], name: str, position: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope(DocumentFields):
-    """Which objects the policy applies to; without any field, to all.
+    """Which objects the policy applies to; without any field, to all."""
 
-    Attributes:
-        exclude_namespaces: Namespaces that are excluded; `*` matches any characters.
-        namespaces: Namespaces that are selected; empty means all. `*` matches any characters.
-        namespace_selector: Selects namespaces by their labels. Labels other than
-            kubernetes.io/metadata.name are only known when a cluster is connected.
-        object_selector: Selects objects by their own labels.
-        kinds: Kinds that are selected; empty means all. A pod also has the kinds of its owners.
-    """
-
+    #: Namespaces that are excluded; `*` matches any characters.
     exclude_namespaces: Annotated[
         tuple[NamespacePattern, ...], Keywords(examples=[["kube-system", "team-*-sandbox"]])
     ] = ()
+    #: Namespaces that are selected; empty means all. `*` matches any characters.
     namespaces: Annotated[tuple[NamespacePattern, ...], Keywords(examples=[["production", "team-*"]])] = ()
+    #: Selects namespaces by their labels. Labels other than kubernetes.io/metadata.name are only known when a
+    #: cluster is connected.
     namespace_selector: Selector | None = None
-    object_selector: Selector | None = None
+    object_selector: Selector | None = None  #: Selects objects by their own labels.
+    #: Kinds that are selected; empty means all. A pod also has the kinds of its owners.
     kinds: Annotated[tuple[KindName, ...], Keywords(examples=[["Deployment", "StatefulSet"]])] = ()
     _excluded: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
     _included: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)

@@ -35,25 +35,20 @@ CRD_NAME = f"{PLURAL}.{GROUP}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyException(DocumentFields):
-    """Objects for which some rules are not enforced.
+    """Objects for which some rules are not enforced."""
 
-    Attributes:
-        rules: The rules that are not enforced.
-        namespaces: Namespaces of the objects; empty means all. `*` matches any characters.
-        kinds: Kinds of the objects; empty means all. What a controller creates also has the kinds of its
-            owners.
-        names: Names of the objects; empty means all. `*` matches any characters. What a controller creates
-            also has the names of its owners.
-        reason: The reason; the audit log repeats it.
-        until: The last day of the exception, such as 2027-01-31; default: no end.
-    """
-
+    #: The rules that are not enforced.
     rules: Annotated[tuple[RuleId, ...], Keywords(minItems=1, examples=[["selector-missing"]])]
+    #: Namespaces of the objects; empty means all. `*` matches any characters.
     namespaces: Annotated[tuple[NamespacePattern, ...], Keywords(examples=[["legacy", "team-*"]])] = ()
+    #: Kinds of the objects; empty means all. What a controller creates also has the kinds of its owners.
     kinds: Annotated[tuple[KindName, ...], Keywords(examples=[["Deployment"]])] = ()
+    #: Names of the objects; empty means all. `*` matches any characters. What a controller creates also has
+    #: the names of its owners.
     names: Annotated[tuple[NamePattern, ...], Keywords(examples=[["checkout-*"]])] = ()
+    #: The reason; the audit log repeats it.
     reason: Annotated[str, Keywords(minLength=1, maxLength=1000, examples=["moved by the end of May"])]
-    until: Day | None = None
+    until: Day | None = None  #: The last day of the exception, such as 2027-01-31; default: no end.
     _namespaces: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
     _names: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
 
@@ -125,49 +120,36 @@ NOT_INJECTED: Final = "the server injects no default constraints, as its --defau
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults(DocumentFields):
-    """Constraints for workloads that have none; a pod that gets one loses the scheduler's own defaults.
+    """Constraints for workloads that have none; a pod that gets one loses the scheduler's own defaults."""
 
-    Attributes:
-        at: Which objects get them. pods: pods as they are created, which GitOps tools do not see as drift;
-            requires a connected cluster. workloads: the templates of Deployments and other workloads, with
-            their own selector. both: each.
-        source: Where they come from. policy: the list below. scheduler: the server's
-            KubeSchedulerConfiguration.
-        constraints: The constraints, without labelSelector and matchLabelKeys, which are deduced for each
-            workload. Required with source policy, forbidden with source scheduler.
-    """
-
+    #: Which objects get them. pods: pods as they are created, which GitOps tools do not see as drift;
+    #: requires a connected cluster. workloads: the templates of Deployments and other workloads, with their
+    #: own selector. both: each.
     at: InjectAt = InjectAt.PODS
+    #: Where they come from. policy: the list below. scheduler: the server's KubeSchedulerConfiguration.
     source: DefaultsSource = DefaultsSource.POLICY
+    #: The constraints, without labelSelector and matchLabelKeys, which are deduced for each workload.
+    #: Required with source policy, forbidden with source scheduler.
     constraints: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSettings(DocumentFields):
-    """How one rule is used.
+    """How one rule is used."""
 
-    Attributes:
-        severity: The severity of the rule's findings.
-        enforcement: What happens to an object that breaks the rule; default: the policy's enforcement.
-        annotation_exemptions: Whether annotations exempt from the rule if it denies; default: that of the
-            policy.
-        params: The rule's own settings.
-    """
-
-    severity: Severity | None = None
+    severity: Severity | None = None  #: The severity of the rule's findings.
+    #: What happens to an object that breaks the rule; default: the policy's enforcement.
     enforcement: Enforcement | None = None
+    #: Whether annotations exempt from the rule if it denies; default: that of the policy.
     annotation_exemptions: AnnotationExemptions | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)  #: The rule's own settings.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology(DocumentFields):
-    """The cluster's topology beyond its current nodes.
+    """The cluster's topology beyond its current nodes."""
 
-    Attributes:
-        domains: The domains of each topology key, including those that currently have no node.
-    """
-
+    #: The domains of each topology key, including those that currently have no node.
     domains: Annotated[
         Mapping[str, tuple[str, ...]], Keywords(examples=[{"topology.kubernetes.io/zone": ["a", "b", "c"]}])
     ] = field(default_factory=dict)
@@ -175,30 +157,23 @@ class Topology(DocumentFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadPolicy(DocumentFields):
-    """The checks and defaults of a policy, and the objects that they are for.
+    """The checks and defaults of a policy, and the objects that they are for."""
 
-    Attributes:
-        name: The policy's name: a DNS subdomain.
-        scope: Which objects the policy applies to; default: all.
-        enforcement: What happens to an object that breaks a rule. deny: it is denied. warn: it is allowed
-            with a warning. audit: it is allowed and recorded in the audit log.
-        annotation_exemptions: Whether the annotation evenkeel.dev/ignore, which every author of an object can
-            set, exempts it from rules that deny. It always exempts from warnings. Of several policies that
-            deny, all must allow it.
-        exceptions: Objects for which rules are not enforced, by any policy that applies to them.
-        defaults: Constraints for workloads that have none; default: none are injected.
-        rules: Settings of single rules, by rule id; of several policies that apply to an object, the first
-            with settings for a rule counts.
-        topology: The cluster's topology, for rules that must know where pods can run.
-    """
-
-    name: Annotated[str, INTERNAL] = ""
-    scope: Scope = field(default_factory=Scope)
+    name: Annotated[str, INTERNAL] = ""  #: The policy's name: a DNS subdomain.
+    scope: Scope = field(default_factory=Scope)  #: Which objects the policy applies to; default: all.
+    #: What happens to an object that breaks a rule. deny: it is denied. warn: it is allowed with a warning.
+    #: audit: it is allowed and recorded in the audit log.
     enforcement: Enforcement = Enforcement.DENY
+    #: Whether the annotation evenkeel.dev/ignore, which every author of an object can set, exempts it from
+    #: rules that deny. It always exempts from warnings. Of several policies that deny, all must allow it.
     annotation_exemptions: AnnotationExemptions = AnnotationExemptions.DENIED
+    #: Objects for which rules are not enforced, by any policy that applies to them.
     exceptions: tuple[PolicyException, ...] = ()
-    defaults: Defaults | None = None
+    defaults: Defaults | None = None  #: Constraints for workloads that have none; default: none are injected.
+    #: Settings of single rules, by rule id; of several policies that apply to an object, the first with
+    #: settings for a rule counts.
     rules: Annotated[
         Mapping[RuleId, RuleSettings], Keywords(examples=[{"max-skew-not-positive": {"severity": "error"}}])
     ] = field(default_factory=dict)
+    #: The cluster's topology, for rules that must know where pods can run.
     topology: Topology = field(default_factory=Topology)

@@ -1,17 +1,21 @@
 """JSON Schemas of types: what a document, a request or an answer holds is defined once, by its class.
 
-The docstring of a class and its ``Attributes`` section are the descriptions, ``NotRequired`` fields may be
-left out, and the keywords that no type has are in ``Annotated``: ``Annotated[int, Keywords(minimum=0)]``.
-What is sent of a dataclass ``policies/manifests/wire`` defines.
+The docstring of a class and the ``#:`` comments at its fields are the descriptions, ``NotRequired`` fields
+may be left out, and the keywords that no type has are in ``Annotated``: ``Annotated[int,
+Keywords(minimum=0)]``. What is sent of a dataclass ``policies/manifests/wire`` defines.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
+from itertools import takewhile
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -79,7 +83,7 @@ def class_schema(kind: type, define: Callable[[type], Schema] | None = None) -> 
     required = [entry.name for entry in entries if entry.required]
     is_left_out = not required and not is_typeddict(kind) and issubclass(kind, DocumentFields)
     return {
-        "description": _plain(_docstring(kind).partition("Attributes:\n")[0]),
+        "description": _plain(_docstring(kind)),
         "type": "object",
         "additionalProperties": False,
         **({} if is_left_out else {"required": required}),
@@ -205,9 +209,31 @@ def attribute_docs(kind: type) -> dict[str, str]:
     for base in getattr(kind, "__orig_bases__", kind.__bases__):
         docs |= attribute_docs(base) if is_typeddict(base) or is_dataclass(base) else {}
     docs |= {name: summary(value) for name, value in vars(kind).items() if isinstance(value, property)}
-    section = _docstring(kind).partition("Attributes:\n")[2]
-    entries = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, flags=re.MULTILINE)
-    return docs | {name: _plain(text) for name, text in entries}
+    return docs | _comments(kind.__module__).get(kind.__qualname__, {})
+
+
+@cache
+def _comments(module: str) -> dict[str, dict[str, str]]:
+    """Return what the ``#:`` comments behind or above the fields of a module's classes say, by class."""
+    source = inspect.getsource(sys.modules[module])
+    lines = source.splitlines()
+    return {
+        node.name: {
+            entry.target.id: comment
+            for entry in node.body
+            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name)
+            if (comment := _comment(lines, entry))
+        }
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _comment(lines: Sequence[str], entry: ast.AnnAssign) -> str:
+    """Return the comment of a field, from the lines of its module; empty without one."""
+    behind = lines[(entry.end_lineno or entry.lineno) - 1].partition("  #: ")[2]
+    above = takewhile(lambda line: line.lstrip().startswith("#: "), reversed(lines[: entry.lineno - 1]))
+    return _plain(behind or " ".join(reversed([line.lstrip()[3:] for line in above])))
 
 
 def _docstring(described: object) -> str:

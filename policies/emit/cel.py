@@ -35,34 +35,22 @@ class Over(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelContext:
-    """The inputs that a check may depend on when it is written.
+    """The inputs that a check may depend on when it is written."""
 
-    Attributes:
-        version: The release of Kubernetes that it is for.
-        params: The rule's own settings, a ``Params`` of its module; None for a rule without.
-        topology_keys: The keys whose domains the policy lists.
-    """
-
-    version: KubernetesVersion = KNOWN_VERSION
-    params: Any = None
+    version: KubernetesVersion = KNOWN_VERSION  #: The release of Kubernetes that it is for.
+    params: Any = None  #: The rule's own settings, a ``Params`` of its module; None for a rule without.
+    #: The keys whose domains the policy lists.
     topology_keys: frozenset[str] = field(default_factory=frozenset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelCheck:
-    """A rule as CEL.
+    """A rule as CEL."""
 
-    Attributes:
-        broken: An expression that is true where the rule is broken.
-        message: An expression for the text that follows the path of the constraint, or of the pod's spec.
-        over: What it is evaluated for.
-        lacks: What the rule in Python does and this does not, as a clause; empty for nothing.
-    """
-
-    broken: str
-    message: str
-    over: Over = Over.VALID
-    lacks: str = ""
+    broken: str  #: An expression that is true where the rule is broken.
+    message: str  #: An expression for the text that follows the path of the constraint, or of the pod's spec.
+    over: Over = Over.VALID  #: What it is evaluated for.
+    lacks: str = ""  #: What the rule in Python does and this does not, as a clause; empty for nothing.
 
 
 @dataclass(frozen=True, slots=True)

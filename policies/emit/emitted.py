@@ -24,32 +24,20 @@ class PolicyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something of a SpreadPolicy that the API server will not do, or not quite.
+    """Something of a SpreadPolicy that the API server will not do, or not quite."""
 
-    Attributes:
-        policy: The name of the SpreadPolicy; of several, with commas.
-        subject: The id of a rule, or the field of the document.
-        reason: Why, as a clause without a full stop.
-        partly: Whether it is emitted but for the part in the reason.
-    """
-
-    policy: str
-    subject: str
-    reason: str
-    partly: bool = False
+    policy: str  #: The name of the SpreadPolicy; of several, with commas.
+    subject: str  #: The id of a rule, or the field of the document.
+    reason: str  #: Why, as a clause without a full stop.
+    partly: bool = False  #: Whether it is emitted but for the part in the reason.
 
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """The result of emitting documents.
+    """The result of emitting documents."""
 
-    Attributes:
-        objects: Policies and their bindings, as the API has them.
-        left_out: What they leave out.
-    """
-
-    objects: tuple[dict[str, Any], ...]
-    left_out: tuple[LeftOut, ...]
+    objects: tuple[dict[str, Any], ...]  #: Policies and their bindings, as the API has them.
+    left_out: tuple[LeftOut, ...]  #: What they leave out.
 
 
 def object_name(policy: str, suffix: str) -> str:

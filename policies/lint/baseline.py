@@ -85,15 +85,10 @@ class Baseline:
 
 
 class RaisedFinding(NamedTuple):
-    """A finding that there was before, and that is worse now.
+    """A finding that there was before, and that is worse now."""
 
-    Attributes:
-        finding: The finding.
-        was: Its severity before.
-    """
-
-    finding: Finding
-    was: Severity
+    finding: Finding  #: The finding.
+    was: Severity  #: Its severity before.
 
 
 def raised_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[RaisedFinding]:

@@ -37,42 +37,27 @@ _WORTH_A_WORD = frozenset({Skip.NO_OWN_SELECTOR, Skip.GENERATED_LABEL, Skip.INVA
 
 @dataclass(slots=True)
 class FixResult:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes:
-        texts: The files that changed, with their new content.
-        made: What was fixed.
-        refused: What could be fixed but not written safely, and why.
-        skipped: Workloads that got no defaults, and why, a line each.
-        unreadable: What is wrong with files that cannot be read; they are left alone.
-        left: What lint finds afterwards.
-    """
-
-    texts: dict[str, bytes] = field(default_factory=dict)
-    made: list[Fix] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)  #: The files that changed, with their new content.
+    made: list[Fix] = field(default_factory=list)  #: What was fixed.
+    #: What could be fixed but not written safely, and why.
     refused: list[tuple[Fix, RewriteRefusal]] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)  #: Workloads that got no defaults, and why, a line each.
+    #: What is wrong with files that cannot be read; they are left alone.
     unreadable: list[str] = field(default_factory=list)
-    left: LintResult = field(default_factory=LintResult)
+    left: LintResult = field(default_factory=LintResult)  #: What lint finds afterwards.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixing:
-    """The inputs by which files are fixed.
+    """The inputs by which files are fixed."""
 
-    Attributes:
-        context: Policies, the release, the kinds.
-        selection: The rules to run.
-        inventory: What is known of the cluster's nodes and domains.
-        today: The day for the expiry of exemptions; None lets every exemption hold.
-        inject: Whether workloads without constraints get the policies' defaults.
-    """
-
-    context: AdmissionContext
-    selection: Selection = field(default_factory=Selection)
-    inventory: ClusterTopology | None = None
-    today: date | None = None
-    inject: bool = False
+    context: AdmissionContext  #: Policies, the release, the kinds.
+    selection: Selection = field(default_factory=Selection)  #: The rules to run.
+    inventory: ClusterTopology | None = None  #: What is known of the cluster's nodes and domains.
+    today: date | None = None  #: The day for the expiry of exemptions; None lets every exemption hold.
+    inject: bool = False  #: Whether workloads without constraints get the policies' defaults.
 
     def fix(
         self,

@@ -19,26 +19,17 @@ from policies.model.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """One thing to fix.
+    """One thing to fix."""
 
-    Attributes:
-        location: Where the problem is, in the text of its round.
-        title: Kind and name of the object.
-        path: The field, in the object.
-        rule: The rule that found it, or ``inject``.
-        message: What is wrong.
-        text: The text in which it is fixed.
-        edits: What fixes it, by the index of the text's document; paths start at the document.
-        objects: The workloads that change by it, each with its own edits: one, or those of several builds.
-    """
-
-    location: Location
-    title: str
-    path: FieldPath
-    rule: str
-    message: str
-    text: TextKey
+    location: Location  #: Where the problem is, in the text of its round.
+    title: str  #: Kind and name of the object.
+    path: FieldPath  #: The field, in the object.
+    rule: str  #: The rule that found it, or ``inject``.
+    message: str  #: What is wrong.
+    text: TextKey  #: The text in which it is fixed.
+    #: What fixes it, by the index of the text's document; paths start at the document.
     edits: tuple[tuple[int, Edit], ...]
+    #: The workloads that change by it, each with its own edits: one, or those of several builds.
     objects: tuple[tuple[ManifestWorkload, tuple[Edit, ...]], ...]
 
     @property

@@ -25,21 +25,14 @@ from policies.manifests.rewrite import RewriteRefusal
 
 @dataclass(slots=True)
 class Workspace:
-    """Texts and objects, as they are after what was fixed so far.
+    """Texts and objects, as they are after what was fixed so far."""
 
-    Attributes:
-        files: The files that are applied as they are, with their contents.
-        built: The objects that kustomize built.
-        read: Returns the content of a file that these were built from.
-        changed: The files that changed, with their new contents.
-        problems: What is wrong with files that cannot be read.
-    """
-
-    files: Mapping[str, bytes]
-    built: list[ManifestObject]
-    read: Callable[[str], bytes]
+    files: Mapping[str, bytes]  #: The files that are applied as they are, with their contents.
+    built: list[ManifestObject]  #: The objects that kustomize built.
+    read: Callable[[str], bytes]  #: Returns the content of a file that these were built from.
+    #: The files that changed, with their new contents.
     changed: dict[str, bytes] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  #: What is wrong with files that cannot be read.
     _documents: dict[str, list[Document]] = field(default_factory=dict)
 
     def manifests(self) -> Iterator[ManifestObject]:
@@ -149,23 +142,14 @@ def _with_block(content: bytes, document: Document, key: TextKey, new: str) -> b
 
 @dataclass(frozen=True, slots=True)
 class Fixable:
-    """A problem of one object that edits of the object would fix.
+    """A problem of one object that edits of the object would fix."""
 
-    Attributes:
-        workload: The object.
-        rule: The rule that found it, or ``inject``.
-        severity: How bad it is.
-        path: The field, in the object.
-        message: What is wrong.
-        edits: What would fix it.
-    """
-
-    workload: ManifestWorkload
-    rule: str
-    severity: Severity
-    path: FieldPath
-    message: str
-    edits: tuple[Edit, ...]
+    workload: ManifestWorkload  #: The object.
+    rule: str  #: The rule that found it, or ``inject``.
+    severity: Severity  #: How bad it is.
+    path: FieldPath  #: The field, in the object.
+    message: str  #: What is wrong.
+    edits: tuple[Edit, ...]  #: What would fix it.
 
 
 #: What stands for a rule's id where a workload gets default constraints.

@@ -46,17 +46,11 @@ from policies.scheduler.configuration import UnknownSchedulerError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which rules run.
+    """Which rules run."""
 
-    Attributes:
-        select: The ids of rules that run; None for all but the opt-in rules.
-        ignore: The ids of rules that do not.
-        enable: The opt-in rules that run besides.
-    """
-
-    select: frozenset[str] | None = None
-    ignore: frozenset[str] = frozenset()
-    enable: frozenset[str] = frozenset()
+    select: frozenset[str] | None = None  #: The ids of rules that run; None for all but the opt-in rules.
+    ignore: frozenset[str] = frozenset()  #: The ids of rules that do not.
+    enable: frozenset[str] = frozenset()  #: The opt-in rules that run besides.
 
     def rules(self, policies: Iterable[SpreadPolicy] = ()) -> list[Rule]:
         """Return the rules, in the order of their ids; an opt-in rule also where a policy names it."""
@@ -78,26 +72,21 @@ class Selection:
 
 @dataclass(slots=True)
 class LintResult:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes:
-        findings: In the order of the files and lines.
-        suppressed: What annotations, exceptions of policies, and node groups took out of force.
-        skipped: Rules that could not run, at least not on every workload, and why, by id.
-        cut: Objects that have more errors of a rule than are listed, that a rule gave up, or that are in no
-            policy's scope.
-        workloads: How many pods and workloads were judged: those in the scope of a policy, if there is one.
-        custom_resources: How many other custom resources have constraints, on which only the API's rules ran.
-        others: How many objects there are besides.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  #: In the order of the files and lines.
+    #: What annotations, exceptions of policies, and node groups took out of force.
     suppressed: list[Suppressed] = field(default_factory=list)
+    #: Rules that could not run, at least not on every workload, and why, by id.
     skipped: dict[str, str] = field(default_factory=dict)
+    #: Objects that have more errors of a rule than are listed, that a rule gave up, or that are in no
+    #: policy's scope.
     cut: list[Skipped] = field(default_factory=list)
+    #: How many pods and workloads were judged: those in the scope of a policy, if there is one.
     workloads: int = 0
+    #: How many other custom resources have constraints, on which only the API's rules ran.
     custom_resources: int = 0
-    others: int = 0
+    others: int = 0  #: How many objects there are besides.
 
 
 #: What comes of it where errors of constraints are left out: which of the constraints are good is not known.

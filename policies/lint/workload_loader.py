@@ -43,12 +43,9 @@ class ManifestWorkload(Workload):
 
     What is left to such a tool is not checked: constraints with placeholders, all of them where the labels of
     the pods have some, and what a patch leaves to the manifest that it is merged into.
-
-    Attributes:
-        manifest: Where it is written.
     """
 
-    manifest: ManifestObject
+    manifest: ManifestObject  #: Where it is written.
 
     @cached_property
     def errors(self) -> tuple[FieldError, ...]:
@@ -128,15 +125,10 @@ class ManifestWorkload(Workload):
 
 @dataclass(slots=True)
 class LoadedManifests:
-    """The objects of a repository, or of a part of it.
+    """The objects of a repository, or of a part of it."""
 
-    Attributes:
-        workloads: The workloads, in their order.
-        others: The other objects.
-    """
-
-    workloads: list[ManifestWorkload] = field(default_factory=list)
-    others: list[ManifestObject] = field(default_factory=list)
+    workloads: list[ManifestWorkload] = field(default_factory=list)  #: The workloads, in their order.
+    others: list[ManifestObject] = field(default_factory=list)  #: The other objects.
 
     def read_parts(self) -> None:
         """Read what every run of rules reads of each workload, its errors and constraints.

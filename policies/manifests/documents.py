@@ -52,21 +52,13 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The part of a text that holds one document.
+    """The part of a text that holds one document."""
 
-    Attributes:
-        text: The whole text; of an item of a large List its bytes, since few are looked at.
-        start: Where the part starts, in characters.
-        end: Where it ends; None for JSON, which shows its end.
-        line: The line where it starts.
-        lines: The lines of its fields, if the reader kept them.
-    """
-
-    text: str | bytes
-    start: int
-    end: int | None
-    line: int
-    lines: EventLines | None = None
+    text: str | bytes  #: The whole text; of an item of a large List its bytes, since few are looked at.
+    start: int  #: Where the part starts, in characters.
+    end: int | None  #: Where it ends; None for JSON, which shows its end.
+    line: int  #: The line where it starts.
+    lines: EventLines | None = None  #: The lines of its fields, if the reader kept them.
 
     @property
     def decoded(self) -> str:
@@ -88,40 +80,25 @@ def _nodes_of(part: _Part) -> TextNode:
 
 
 class RepeatedKey(NamedTuple):
-    """A duplicate key of a mapping.
+    """A duplicate key of a mapping."""
 
-    Attributes:
-        path: The key, from the root of its document.
-        line: The line of the value that counts, the last one; 0 where there are no lines.
-        earlier: The line of the value before it; 0 where there are no lines.
-        same: Whether both values are written alike; False for very long ones, too.
-        text: The value before it as it is written; empty for what is no short scalar.
-    """
-
-    path: FieldPath
-    line: int
-    earlier: int
-    same: bool = False
-    text: str = ""
+    path: FieldPath  #: The key, from the root of its document.
+    line: int  #: The line of the value that counts, the last one; 0 where there are no lines.
+    earlier: int  #: The line of the value before it; 0 where there are no lines.
+    same: bool = False  #: Whether both values are written alike; False for very long ones, too.
+    text: str = ""  #: The value before it as it is written; empty for what is no short scalar.
 
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """One document of a file.
+    """One document of a file."""
 
-    Attributes:
-        value: The JSON value: mappings have string keys only. Aliases share their value; do not change it.
-        file: The name that messages use.
-        index: Which document of the file it is, from 0; documents without content count too.
-        line: The line of all fields of a document that has no text of its own; 0 for none.
-        repeated: The duplicate keys, in the order of their lines; 100 at most.
-    """
-
+    #: The JSON value: mappings have string keys only. Aliases share their value; do not change it.
     value: Any
-    file: str
-    index: int
-    line: int = 0
-    repeated: tuple[RepeatedKey, ...] = ()
+    file: str  #: The name that messages use.
+    index: int  #: Which document of the file it is, from 0; documents without content count too.
+    line: int = 0  #: The line of all fields of a document that has no text of its own; 0 for none.
+    repeated: tuple[RepeatedKey, ...] = ()  #: The duplicate keys, in the order of their lines; 100 at most.
     _part: _Part | None = field(default=None, repr=False)
 
     def at_line(self, line: int) -> Document:
@@ -158,17 +135,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManifestObject:
-    """One Kubernetes object: a document, or an item of a document that is a List.
+    """One Kubernetes object: a document, or an item of a document that is a List."""
 
-    Attributes:
-        value: The object, with its ``apiVersion`` and ``kind``.
-        path: Where it is in the document; empty for a document of its own.
-        document: The document.
-    """
-
-    value: dict[str, Any]
-    path: FieldPath
-    document: Document
+    value: dict[str, Any]  #: The object, with its ``apiVersion`` and ``kind``.
+    path: FieldPath  #: Where it is in the document; empty for a document of its own.
+    document: Document  #: The document.
 
     def location(self, path: FieldPath) -> Location:
         """Return the place of one of the object's fields; ``path`` starts at the object."""

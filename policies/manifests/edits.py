@@ -13,34 +13,21 @@ from policies.manifests.fields import FieldPath, shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldEdit:
-    """A field of the manifest to change.
+    """A field of the manifest to change."""
 
-    Attributes:
-        field: Its path, as Kubernetes writes it.
-        path: Its path, by names and positions.
-        old: Its value; null where it is absent.
-        new: The value it should have; null to remove it.
-    """
-
-    field: str
-    path: tuple[str | int, ...]
-    old: object
-    new: object
+    field: str  #: Its path, as Kubernetes writes it.
+    path: tuple[str | int, ...]  #: Its path, by names and positions.
+    old: object  #: Its value; null where it is absent.
+    new: object  #: The value it should have; null to remove it.
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One field that changes.
+    """One field that changes."""
 
-    Attributes:
-        path: The field, from the root of the manifest as it is before any edit.
-        old: Its value; None where it is absent.
-        new: Its new value; None to take it away.
-    """
-
-    path: FieldPath
-    old: Any
-    new: Any
+    path: FieldPath  #: The field, from the root of the manifest as it is before any edit.
+    old: Any  #: Its value; None where it is absent.
+    new: Any  #: Its new value; None to take it away.
 
     def wire_form(self) -> FieldEdit:
         """Return the edit as it is sent: an old value that is no JSON of 64 bits and Unicode as text."""

@@ -20,32 +20,21 @@ _resolver: Any = yaml.resolver.Resolver()
 
 @dataclass(frozen=True, slots=True)
 class BlockLayout:
-    """How far a document moves its blocks to the right, in columns.
+    """How far a document moves its blocks to the right, in columns."""
 
-    Attributes:
-        step: A mapping below its key.
-        list_offset: The dashes of a list below its key; often 0.
-        dash_width: An item below its dash.
-    """
-
-    step: int = 2
-    list_offset: int = 2
-    dash_width: int = 2
+    step: int = 2  #: A mapping below its key.
+    list_offset: int = 2  #: The dashes of a list below its key; often 0.
+    dash_width: int = 2  #: An item below its dash.
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLayout:
-    """How JSON is written.
+    """How JSON is written."""
 
-    Attributes:
-        indent: What each level adds at the start of a line; None for everything on one line.
-        colon: What is between key and value.
-        comma: What is between two entries on one line.
-    """
-
+    #: What each level adds at the start of a line; None for everything on one line.
     indent: str | None = None
-    colon: str = ": "
-    comma: str = ", "
+    colon: str = ": "  #: What is between key and value.
+    comma: str = ", "  #: What is between two entries on one line.
 
 
 def scalar_text(value: Any, style: str = "") -> str:

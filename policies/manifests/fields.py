@@ -107,19 +107,13 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing wrong with one field.
+    """One thing wrong with one field."""
 
-    Attributes:
-        path: The field.
-        problem: The text that follows the path: the type of the error, the value, and what is allowed.
-        kind: Kubernetes' type of the error.
-        rule: The id of the broken rule; exemptions and updates refer to it.
-    """
-
-    path: Annotated[FieldPath, SentAs("field")]
+    path: Annotated[FieldPath, SentAs("field")]  #: The field.
+    #: The text that follows the path: the type of the error, the value, and what is allowed.
     problem: Annotated[str, SentAs("message")]
-    kind: Annotated[ErrorKind, INTERNAL]
-    rule: str
+    kind: Annotated[ErrorKind, INTERNAL]  #: Kubernetes' type of the error.
+    rule: str  #: The id of the broken rule; exemptions and updates refer to it.
 
     def __str__(self) -> str:
         return f"{self.path}: {self.problem}" if self.path.segments else self.problem
@@ -318,16 +312,12 @@ _ONLY_TEXTS = {str}
 
 @dataclass(slots=True)
 class ErrorList:
-    """Collects errors while a document is read, so that all are reported at once.
+    """Collects errors while a document is read, so that all are reported at once."""
 
-    Attributes:
-        errors: The errors, of each rule up to ``MAX_ERRORS``.
-        counts: How many there are of each rule, also those that were left out.
-        kept: The parts of the document that are as they were when they were read, by name; None to keep none.
-    """
-
-    errors: list[FieldError] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)  #: The errors, of each rule up to ``MAX_ERRORS``.
+    #: How many there are of each rule, also those that were left out.
     counts: dict[str, int] = field(default_factory=dict)
+    #: The parts of the document that are as they were when they were read, by name; None to keep none.
     kept: dict[str, Any] | None = None
 
     def once(self, part: str, read: Callable[[], T]) -> T:

@@ -42,45 +42,27 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A kustomization in whose objects a finding was made.
+    """A kustomization in whose objects a finding was made."""
 
-    Attributes:
-        file: The kustomization.
-        title: Kind and name of the object as it was built.
-        path: The field, in that object.
-        message: What was found there.
-    """
-
-    file: str
-    title: str
-    path: FieldPath
-    message: str
+    file: str  #: The kustomization.
+    title: str  #: Kind and name of the object as it was built.
+    path: FieldPath  #: The field, in that object.
+    message: str  #: What was found there.
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of one field of one file.
+    """One problem of one field of one file."""
 
-    Attributes:
-        severity: How bad it is.
-        location: Where the field is.
-        path: The field, in its object.
-        message: What was found, with its numbers.
-        rule: The id of the rule.
-        title: Kind and name of the object; empty where there is none.
-        fixable: Whether ``evenkeel fix`` can fix it.
-        builds: The kustomizations that have it, where it was found in what they build.
-        used_in_builds: How many kustomizations are built from the file, those with the finding included.
-    """
-
-    severity: Severity
-    location: Location
-    path: FieldPath
-    message: str
-    rule: str
-    title: str = ""
-    fixable: bool = False
-    builds: tuple[Build, ...] = ()
+    severity: Severity  #: How bad it is.
+    location: Location  #: Where the field is.
+    path: FieldPath  #: The field, in its object.
+    message: str  #: What was found, with its numbers.
+    rule: str  #: The id of the rule.
+    title: str = ""  #: Kind and name of the object; empty where there is none.
+    fixable: bool = False  #: Whether ``evenkeel fix`` can fix it.
+    builds: tuple[Build, ...] = ()  #: The kustomizations that have it, where it was found in what they build.
+    #: How many kustomizations are built from the file, those with the finding included.
     used_in_builds: int = 0
 
     def __str__(self) -> str:

@@ -53,14 +53,10 @@ class JsonError(ValueError):
 
 
 class JsonDocument(NamedTuple):
-    """A document that was read.
+    """A document that was read."""
 
-    Attributes:
-        value: What it holds.
-        cut: What it does not hold although the bytes did, in words; empty if it is whole.
-    """
-
-    value: Any
+    value: Any  #: What it holds.
+    #: What it does not hold although the bytes did, in words; empty if it is whole.
     cut: tuple[str, ...] = ()
 
 

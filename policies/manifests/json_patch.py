@@ -46,17 +46,11 @@ _known_pointer = lru_cache(maxsize=64)(pointer)
 
 
 class PatchOperation(TypedDict):
-    """An operation of RFC 6902.
+    """An operation of RFC 6902."""
 
-    Attributes:
-        op: What it does.
-        path: A JSON pointer.
-        value: The value; absent for remove.
-    """
-
-    op: Literal["add", "remove", "replace"]
-    path: str
-    value: NotRequired[Any]
+    op: Literal["add", "remove", "replace"]  #: What it does.
+    path: str  #: A JSON pointer.
+    value: NotRequired[Any]  #: The value; absent for remove.
 
 
 def difference(old: object, new: object, path: tuple[str | int, ...] = ()) -> Iterator[PatchOperation]:

@@ -23,19 +23,12 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """One value of a text.
+    """One value of a text."""
 
-    Attributes:
-        value: The value.
-        start: Where in the text it starts, in characters.
-        line: The line where it starts, from 1.
-        repeats: Whether an object has a duplicate key.
-    """
-
-    value: object
-    start: int
-    line: int
-    repeats: bool
+    value: object  #: The value.
+    start: int  #: Where in the text it starts, in characters.
+    line: int  #: The line where it starts, from 1.
+    repeats: bool  #: Whether an object has a duplicate key.
 
 
 class NoJsonError(ValueError):

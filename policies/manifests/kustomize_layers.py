@@ -33,49 +33,30 @@ STATING: Final = frozenset({"add", "replace"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inline:
-    """A patch that is a text in a kustomization.
+    """A patch that is a text in a kustomization."""
 
-    Attributes:
-        document: The kustomization.
-        path: The text's field.
-        is_block: Whether it is a literal block, each line of which is a line of the file.
-    """
-
-    document: Document
-    path: FieldPath
-    is_block: bool
+    document: Document  #: The kustomization.
+    path: FieldPath  #: The text's field.
+    is_block: bool  #: Whether it is a literal block, each line of which is a line of the file.
 
 
 @dataclass(frozen=True, slots=True)
 class TextKey:
-    """A text that can be edited: a file, or a patch that is in one.
+    """A text that can be edited: a file, or a patch that is in one."""
 
-    Attributes:
-        file: The file.
-        index: Which of its documents the patch is in.
-        path: The patch's field there; empty for the file.
-    """
-
-    file: str
-    index: int = 0
-    path: FieldPath = field(default_factory=FieldPath)
+    file: str  #: The file.
+    index: int = 0  #: Which of its documents the patch is in.
+    path: FieldPath = field(default_factory=FieldPath)  #: The patch's field there; empty for the file.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """A text that states a part of an object.
+    """A text that states a part of an object."""
 
-    Attributes:
-        document: The text: of a file, or of a patch in a kustomization.
-        path: Where the object is in it; empty for a list of JSON Patch operations.
-        is_patch: Whether it changes what earlier ones state.
-        inline: Where it is in a kustomization; None for a file of its own.
-    """
-
-    document: Document
-    path: FieldPath
-    is_patch: bool = False
-    inline: Inline | None = None
+    document: Document  #: The text: of a file, or of a patch in a kustomization.
+    path: FieldPath  #: Where the object is in it; empty for a list of JSON Patch operations.
+    is_patch: bool = False  #: Whether it changes what earlier ones state.
+    inline: Inline | None = None  #: Where it is in a kustomization; None for a file of its own.
 
     @property
     def text(self) -> TextKey:
@@ -92,25 +73,16 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A layer's statement about a field.
+    """A layer's statement about a field."""
 
-    Attributes:
-        layer: The layer.
-        way: The field in its document.
-        value: The value there.
-        replaces: Whether what earlier ones state counts no more.
-        by_index: Whether it is for the entry of a list that had an index when it was applied.
-        inserted: Whether it is of an entry that was put into a list, beside those that were there or for one.
-        unclear: Whether it leaves open which text the field comes from.
-    """
-
-    layer: Layer
-    way: Segments
-    value: Any
-    replaces: bool
-    by_index: bool = False
+    layer: Layer  #: The layer.
+    way: Segments  #: The field in its document.
+    value: Any  #: The value there.
+    replaces: bool  #: Whether what earlier ones state counts no more.
+    by_index: bool = False  #: Whether it is for the entry of a list that had an index when it was applied.
+    #: Whether it is of an entry that was put into a list, beside those that were there or for one.
     inserted: bool = False
-    unclear: bool = False
+    unclear: bool = False  #: Whether it leaves open which text the field comes from.
 
 
 def value_at(value: Any, segments: Sequence[str | int]) -> Any:

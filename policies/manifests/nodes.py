@@ -24,29 +24,18 @@ NO_ENTRIES: list[Any] = []
 
 @dataclass(slots=True, eq=False)
 class TextNode:
-    """A value's place in the text.
+    """A value's place in the text."""
 
-    Attributes:
-        kind: What it is.
-        start: Where it starts, in characters, its anchor and tag included.
-        end: Where it ends, without comments or blank lines behind it.
-        line: The line where it starts, from 1; 0 where there is no such line.
-        entries: What a list or mapping holds, in order.
-        flow: Whether it is a list or mapping in brackets.
-        style: How a scalar is written: a quote, ``|``, ``>`` or empty.
-        marked: Whether it has an anchor or a tag.
-        anchored: The node that an alias refers to.
-    """
-
-    kind: NodeKind
-    start: int
-    end: int
-    line: int
+    kind: NodeKind  #: What it is.
+    start: int  #: Where it starts, in characters, its anchor and tag included.
+    end: int  #: Where it ends, without comments or blank lines behind it.
+    line: int  #: The line where it starts, from 1; 0 where there is no such line.
+    #: What a list or mapping holds, in order.
     entries: list[Entry] = field(default_factory=lambda: NO_ENTRIES)
-    flow: bool = False
-    style: str = ""
-    marked: bool = False
-    anchored: TextNode | None = None
+    flow: bool = False  #: Whether it is a list or mapping in brackets.
+    style: str = ""  #: How a scalar is written: a quote, ``|``, ``>`` or empty.
+    marked: bool = False  #: Whether it has an anchor or a tag.
+    anchored: TextNode | None = None  #: The node that an alias refers to.
 
     def find(self, name: str) -> Entry | None:
         """Return a mapping's entry by its key: of several the last, which counts; None without its own."""
@@ -122,17 +111,11 @@ class TextNode:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """An item of a list, or a key of a mapping with its value.
+    """An item of a list, or a key of a mapping with its value."""
 
-    Attributes:
-        value: The value.
-        key: The key; None in a list.
-        name: The key as JSON has it; None in a list, and for a merge key.
-    """
-
-    value: TextNode
-    key: TextNode | None = None
-    name: str | None = None
+    value: TextNode  #: The value.
+    key: TextNode | None = None  #: The key; None in a list.
+    name: str | None = None  #: The key as JSON has it; None in a list, and for a merge key.
 
     @property
     def start(self) -> int:
@@ -156,32 +139,20 @@ class Entry:
 
 
 class Repeat(NamedTuple):
-    """A duplicate key of a mapping.
+    """A duplicate key of a mapping."""
 
-    Attributes:
-        way: The key, from the root of its document.
-        earlier: The entry before.
-        last: The entry that counts.
-    """
-
-    way: tuple[str | int, ...]
-    earlier: Entry
-    last: Entry
+    way: tuple[str | int, ...]  #: The key, from the root of its document.
+    earlier: Entry  #: The entry before.
+    last: Entry  #: The entry that counts.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventLines:
-    """The lines of a document whose values have the order of its text: none is an alias, merged or duplicate.
+    """The lines of a document with values in the order of its text: none is an alias, merged or duplicate."""
 
-    Attributes:
-        value: The document's value.
-        first_line: What line 0 of the events is in the file.
-        lines: The line where each value and each key starts, in the order of the text.
-    """
-
-    value: object
-    first_line: int
-    lines: array[int]
+    value: object  #: The document's value.
+    first_line: int  #: What line 0 of the events is in the file.
+    lines: array[int]  #: The line where each value and each key starts, in the order of the text.
 
     def line_of(self, segments: tuple[str | int, ...]) -> int:
         """Return the line of a field, or of its nearest ancestor that exists; see ``TextNode.line_of``."""

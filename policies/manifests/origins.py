@@ -30,19 +30,13 @@ from policies.manifests.kustomize_layers import (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where a field is written.
+    """Where a field is written."""
 
-    Attributes:
-        layer: The text.
-        way: The field in the text's document: that of the object, or of the value of a JSON Patch operation.
-        path: The field as messages name it.
-        only: Whether no other text states it.
-    """
-
-    layer: Layer
+    layer: Layer  #: The text.
+    #: The field in the text's document: that of the object, or of the value of a JSON Patch operation.
     way: FieldPath
-    path: FieldPath
-    only: bool
+    path: FieldPath  #: The field as messages name it.
+    only: bool  #: Whether no other text states it.
 
     @property
     def location(self) -> Location:
@@ -60,20 +54,13 @@ class Placed:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Origin:
-    """The source that an object was built from.
+    """The source that an object was built from."""
 
-    Attributes:
-        build: The file of the kustomization that was built.
-        value: The object as it was built.
-        find_layers: Returns what states parts of it, in the order in which they were applied; None where that
-            is not known.
-        count_builds: Returns how many kustomizations that are built use a file.
-    """
-
-    build: str
-    value: Mapping[str, Any]
+    build: str  #: The file of the kustomization that was built.
+    value: Mapping[str, Any]  #: The object as it was built.
+    #: Returns what states parts of it, in the order in which they were applied; None where that is not known.
     find_layers: Callable[[], Sequence[Layer] | None]
-    count_builds: Callable[[str], int]
+    count_builds: Callable[[str], int]  #: Returns how many kustomizations that are built use a file.
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -163,13 +150,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuiltObject(ManifestObject):
-    """An object that kustomize built.
+    """An object that kustomize built."""
 
-    Attributes:
-        origin: What it was built from.
-    """
-
-    origin: Origin
+    origin: Origin  #: What it was built from.
 
     def location(self, path: FieldPath) -> Location:
         """Return where a field is written; the whole kustomization where that is not known."""

@@ -29,16 +29,11 @@ _Segments: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class RewriteRefusal:
-    """Why a text is left alone.
+    """Why a text is left alone."""
 
-    Attributes:
-        line: The line that is in the way, from 1; 0 where it is none in particular.
-        problem: Why, as the rest of a sentence.
-        documents: Why each document that is known to be in the way is, by its index; the others are not.
-    """
-
-    line: int
-    problem: str
+    line: int  #: The line that is in the way, from 1; 0 where it is none in particular.
+    problem: str  #: Why, as the rest of a sentence.
+    #: Why each document that is known to be in the way is, by its index; the others are not.
     documents: Mapping[int, RewriteRefusal] = field(default_factory=dict)
 
 

@@ -107,28 +107,18 @@ _NAMING: Final = frozenset("/@{}%'\"`0123456789")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """One thing that was not read, not as it is used, or not checked to its end.
+    """One thing that was not read, not as it is used, or not checked to its end."""
 
-    Attributes:
-        location: The file, and for an object its line; a folder where there is no file to name.
-        kind: What it is.
-        reason: Why it was skipped, for programs.
-        message: Why it was skipped, with the whole error of the tool.
-        needs: What would have to be downloaded.
-        title: Kind and name of the object; empty where the whole file is meant.
-        named: Whether the user names it, on the command line or in ``evenkeel.yaml``, or it is all
-            that is named: nothing else holds a workload.
-        alone: Whether what was skipped leaves nothing: not a single object was judged.
-    """
-
-    location: Location
-    kind: SourceKind
-    reason: SkipReason
-    message: str
-    needs: tuple[str, ...] = ()
-    title: str = ""
+    location: Location  #: The file, and for an object its line; a folder where there is no file to name.
+    kind: SourceKind  #: What it is.
+    reason: SkipReason  #: Why it was skipped, for programs.
+    message: str  #: Why it was skipped, with the whole error of the tool.
+    needs: tuple[str, ...] = ()  #: What would have to be downloaded.
+    title: str = ""  #: Kind and name of the object; empty where the whole file is meant.
+    #: Whether the user names it, on the command line or in ``evenkeel.yaml``, or it is all that is named:
+    #: nothing else holds a workload.
     named: bool = False
-    alone: bool = False
+    alone: bool = False  #: Whether what was skipped leaves nothing: not a single object was judged.
 
     @property
     def is_partial(self) -> bool:

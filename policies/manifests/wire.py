@@ -88,33 +88,20 @@ class DocumentFields(Received):
 
 
 class SentAs(NamedTuple):
-    """Renames a member.
+    """Renames a member."""
 
-    Attributes:
-        name: Its name in JSON.
-    """
-
-    name: str
+    name: str  #: Its name in JSON.
 
 
 class Member(NamedTuple):
-    """A member of a JSON object.
+    """A member of a JSON object."""
 
-    Attributes:
-        name: Its name.
-        attribute: The attribute that holds it.
-        hint: The type of the attribute.
-        inline: Whether the members of the value take its place.
-        optional: Whether it is absent where the attribute is None.
-        required: Whether it must be there.
-    """
-
-    name: str
-    attribute: str
-    hint: Any
-    inline: bool
-    optional: bool
-    required: bool
+    name: str  #: Its name.
+    attribute: str  #: The attribute that holds it.
+    hint: Any  #: The type of the attribute.
+    inline: bool  #: Whether the members of the value take its place.
+    optional: bool  #: Whether it is absent where the attribute is None.
+    required: bool  #: Whether it must be there.
 
 
 def sent(getter: _Getter) -> _Getter:

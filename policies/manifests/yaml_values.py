@@ -43,23 +43,14 @@ class _Impossible(Exception):  # noqa: N818 - never leaves this module
 
 @dataclass(frozen=True, slots=True)
 class YamlValue:
-    """The value of one document, and which part of the text it came from.
+    """The value of one document, and which part of the text it came from."""
 
-    Attributes:
-        value: The value; None for a document without content.
-        start: Where the part starts, in characters.
-        end: Where it ends.
-        line: The line where it starts.
-        repeats: Whether a mapping has a duplicate key.
-        lines: The lines of its fields; None where only the text's nodes have them.
-    """
-
-    value: object
-    start: int
-    end: int
-    line: int
-    repeats: bool
-    lines: EventLines | None
+    value: object  #: The value; None for a document without content.
+    start: int  #: Where the part starts, in characters.
+    end: int  #: Where it ends.
+    line: int  #: The line where it starts.
+    repeats: bool  #: Whether a mapping has a duplicate key.
+    lines: EventLines | None  #: The lines of its fields; None where only the text's nodes have them.
 
 
 def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:

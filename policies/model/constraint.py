@@ -46,21 +46,15 @@ CONSTRAINT_FIELDS = field_names(
 
 
 class ReleaseFields(NamedTuple):
-    """A release's treatment of the fields of constraints, and of those of pod affinity.
+    """A release's treatment of the fields of constraints, and of those of pod affinity."""
 
-    Attributes:
-        strict: Whether a field that is not known here is an error: a newer release may have brought it.
-        dropped: The fields of constraints that it drops.
-        drops_of_pods: Whether it drops fields of pods.
-        affinity_label_keys: Whether it knows ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity.
-        checks_selectors: Whether its API server refuses a selector that is not valid.
-    """
-
+    #: Whether a field that is not known here is an error: a newer release may have brought it.
     strict: bool = True
-    dropped: frozenset[str] = frozenset()
-    drops_of_pods: bool = False
+    dropped: frozenset[str] = frozenset()  #: The fields of constraints that it drops.
+    drops_of_pods: bool = False  #: Whether it drops fields of pods.
+    #: Whether it knows ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity.
     affinity_label_keys: bool = True
-    checks_selectors: bool = True
+    checks_selectors: bool = True  #: Whether its API server refuses a selector that is not valid.
 
 
 #: What the newest known release does.
@@ -76,28 +70,23 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint(DocumentFields):
-    """One entry of ``topologySpreadConstraints``.
+    """One entry of ``topologySpreadConstraints``."""
 
-    Attributes:
-        max_skew: How many more matching pods a domain may have than the global minimum.
-        topology_key: The node label whose values are the domains.
-        when_unsatisfiable: Hard (DoNotSchedule) or soft (ScheduleAnyway).
-        selector: Which pods count; None counts none.
-        min_domains: With fewer eligible domains than this the global minimum is 0.
-        node_affinity_policy: Whether nodes outside the pod's node affinity are left out.
-        node_taints_policy: Whether nodes with untolerated taints are left out.
-        match_label_keys: Keys whose value on the incoming pod narrows the selector.
-    """
-
+    #: How many more matching pods a domain may have than the global minimum.
     max_skew: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX, examples=[1])]
+    #: The node label whose values are the domains.
     topology_key: Annotated[
         str, Keywords(minLength=1, examples=["topology.kubernetes.io/zone", "kubernetes.io/hostname"])
     ]
-    when_unsatisfiable: WhenUnsatisfiable
-    selector: Annotated[LabelSelector | None, INTERNAL] = None
+    when_unsatisfiable: WhenUnsatisfiable  #: Hard (DoNotSchedule) or soft (ScheduleAnyway).
+    selector: Annotated[LabelSelector | None, INTERNAL] = None  #: Which pods count; None counts none.
+    #: With fewer eligible domains than this the global minimum is 0.
     min_domains: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX)] = 1
+    #: Whether nodes outside the pod's node affinity are left out.
     node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR
+    #: Whether nodes with untolerated taints are left out.
     node_taints_policy: NodeInclusionPolicy = NodeInclusionPolicy.IGNORE
+    #: Keys whose value on the incoming pod narrows the selector.
     match_label_keys: Annotated[tuple[str, ...], INTERNAL] = ()
 
     @classmethod

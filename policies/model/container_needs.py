@@ -27,17 +27,12 @@ class HostPort(NamedTuple):
 
 
 class Images(NamedTuple):
-    """The images of a pod.
+    """The images of a pod."""
 
-    Attributes:
-        containers: As nodes list them, one for each container; empty where it names none.
-        init_containers: The same for init containers.
-        volumes: The same for image volumes.
-    """
-
+    #: As nodes list them, one for each container; empty where it names none.
     containers: tuple[str, ...] = ()
-    init_containers: tuple[str, ...] = ()
-    volumes: tuple[str, ...] = ()
+    init_containers: tuple[str, ...] = ()  #: The same for init containers.
+    volumes: tuple[str, ...] = ()  #: The same for image volumes.
 
 
 NO_IMAGES: Final = Images()

@@ -34,25 +34,15 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 
 
 class DeletionFacts(NamedTuple):
-    """The facts about a pod of the cluster that decide when it is deleted.
+    """The facts about a pod of the cluster that decide when it is deleted."""
 
-    Attributes:
-        phase: The position of its phase in ``PHASES``.
-        ready: Whether its condition Ready is true.
-        cost: Its deletion cost.
-        ready_since: When it became ready, in seconds since 1970; 0 if it is not ready or unknown.
-        restarts: The most restarts of one of its containers, then of one of its sidecars.
-        created: When it was created, in seconds since 1970; 0 if unknown.
-        uid: Its uid.
-    """
-
-    phase: int
-    ready: bool
-    cost: int
-    ready_since: float
-    restarts: tuple[int, int]
-    created: float
-    uid: str
+    phase: int  #: The position of its phase in ``PHASES``.
+    ready: bool  #: Whether its condition Ready is true.
+    cost: int  #: Its deletion cost.
+    ready_since: float  #: When it became ready, in seconds since 1970; 0 if it is not ready or unknown.
+    restarts: tuple[int, int]  #: The most restarts of one of its containers, then of one of its sidecars.
+    created: float  #: When it was created, in seconds since 1970; 0 if unknown.
+    uid: str  #: Its uid.
 
 
 def read_deletion_facts(pod: Mapping[str, Any]) -> DeletionFacts:
@@ -122,21 +112,14 @@ def seconds_of(value: object) -> float:
 
 
 class DisruptionFacts(NamedTuple):
-    """Facts about a pod that autoscalers read before they evict it.
+    """Facts about a pod that autoscalers read before they evict it."""
 
-    Attributes:
-        safe_to_evict: The annotation that says so: true, false, on-completion, anything else; empty without.
-        local_storage: Whether it has a volume of its node that no annotation gives up.
-        as_daemon: Whether it counts as a pod of a DaemonSet without being one.
-        do_not_disrupt: Whether Karpenter's annotation keeps its node.
-        cost: Its deletion cost.
-    """
-
+    #: The annotation that says so: true, false, on-completion, anything else; empty without.
     safe_to_evict: str = ""
-    local_storage: bool = False
-    as_daemon: bool = False
-    do_not_disrupt: bool = False
-    cost: int = 0
+    local_storage: bool = False  #: Whether it has a volume of its node that no annotation gives up.
+    as_daemon: bool = False  #: Whether it counts as a pod of a DaemonSet without being one.
+    do_not_disrupt: bool = False  #: Whether Karpenter's annotation keeps its node.
+    cost: int = 0  #: Its deletion cost.
 
 
 #: Those of most pods.

@@ -18,24 +18,15 @@ from policies.model.workload import DEFAULT_NAMESPACE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvictionBudget:
-    """A PodDisruptionBudget.
+    """A PodDisruptionBudget."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        selector: Which pods it protects; None for none.
-        allowed: How many evictions its status allows now; None without a status.
-        min_available: As it is written.
-        max_unavailable: As it is written.
-        disrupted: The names of pods whose eviction is under way, and is counted already.
-    """
-
-    namespace: str
-    name: str
-    selector: LabelSelector | None
-    allowed: int | None
-    min_available: object
-    max_unavailable: object
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    selector: LabelSelector | None  #: Which pods it protects; None for none.
+    allowed: int | None  #: How many evictions its status allows now; None without a status.
+    min_available: object  #: As it is written.
+    max_unavailable: object  #: As it is written.
+    #: The names of pods whose eviction is under way, and is counted already.
     disrupted: frozenset[str] = frozenset()
 
     def evictions(self, healthy: int, expected: int) -> int:

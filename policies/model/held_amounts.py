@@ -23,16 +23,11 @@ _STATUSES: Final = (("containers", "containerStatuses"), ("initContainers", "ini
 
 
 class HeldAmounts(NamedTuple):
-    """The amounts that a running pod takes of its node.
+    """The amounts that a running pod takes of its node."""
 
-    Attributes:
-        requests: What it requests.
-        assumed: What nodes are compared by: see ``PodAmounts``.
-        older: How much more of each of them an older release counts, where it does: see ``in_older_release``.
-    """
-
-    requests: Requests
-    assumed: Requests
+    requests: Requests  #: What it requests.
+    assumed: Requests  #: What nodes are compared by: see ``PodAmounts``.
+    #: How much more of each of them an older release counts, where it does: see ``in_older_release``.
     older: Requests = ()
 
 

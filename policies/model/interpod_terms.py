@@ -24,21 +24,15 @@ PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class InterPodTerm:
-    """One term.
+    """One term."""
 
-    Attributes:
-        topology_key: The node label whose values are the domains.
-        selector: The pods that it selects; None selects none.
-        namespaces: Where it selects, by name: the pod's own namespace where the term names none in any way.
-        namespace_selector: Where else, by the labels of namespaces; None selects none, an empty one all.
-        weight: Of a preferred term, 1 to 100; 0 of a required one.
-    """
-
-    topology_key: str
-    selector: LabelSelector | None
+    topology_key: str  #: The node label whose values are the domains.
+    selector: LabelSelector | None  #: The pods that it selects; None selects none.
+    #: Where it selects, by name: the pod's own namespace where the term names none in any way.
     namespaces: frozenset[str]
+    #: Where else, by the labels of namespaces; None selects none, an empty one all.
     namespace_selector: LabelSelector | None
-    weight: int = 0
+    weight: int = 0  #: Of a preferred term, 1 to 100; 0 of a required one.
 
     def covers(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Return whether the term selects in a namespace with such labels."""

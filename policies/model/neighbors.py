@@ -33,15 +33,11 @@ _KEPT: Final = 2 * _ALIKE + FEW
 
 
 class CopyScope(NamedTuple):
-    """Where a copy of an object is.
+    """Where a copy of an object is."""
 
-    Attributes:
-        folder: Its folder.
-        part: The largest folder around it that holds no other copy, so the whole repository ("") for an
-            object that has none; None where folders inside its own hold other copies.
-    """
-
-    folder: str
+    folder: str  #: Its folder.
+    #: The largest folder around it that holds no other copy, so the whole repository ("") for an object that
+    #: has none; None where folders inside its own hold other copies.
     part: str | None
 
 
@@ -144,19 +140,12 @@ def enclosing(folder: str) -> Iterator[str]:
 
 
 class AppKey(NamedTuple):
-    """The key by which workloads are compared: different applications differ in both name and application.
+    """The key by which workloads are compared: different applications differ in both name and application."""
 
-    Attributes:
-        name: The name of the object.
-        application: Which application it is.
-        scopes: Only workloads that share one of these are compared.
-        stays: Whether it is reported as another; one that does not stay may still have others.
-    """
-
-    name: Hashable
-    application: Hashable
-    scopes: tuple[Hashable, ...] = (None,)
-    stays: bool = True
+    name: Hashable  #: The name of the object.
+    application: Hashable  #: Which application it is.
+    scopes: tuple[Hashable, ...] = (None,)  #: Only workloads that share one of these are compared.
+    stays: bool = True  #: Whether it is reported as another; one that does not stay may still have others.
 
 
 def by_object(workload: Workload) -> AppKey:

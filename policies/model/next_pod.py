@@ -45,13 +45,9 @@ NETWORK_TAINT = "node.kubernetes.io/network-unavailable"
 
 @dataclass(frozen=True, slots=True)
 class PodRevision:
-    """The revision of its workload that a pod belongs to.
+    """The revision of its workload that a pod belongs to."""
 
-    Attributes:
-        hash: With which its controller marks it; None if the revision is not in the cluster yet, as far as
-            is known.
-    """
-
+    #: With which its controller marks it; None if the revision is not in the cluster yet, as far as is known.
     hash: str | None
 
     @property

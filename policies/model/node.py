@@ -16,25 +16,17 @@ _UNSCHEDULABLE = SPEC.child("unschedulable")
 
 
 class Node(NamedTuple):
-    """A node of the cluster.
+    """A node of the cluster."""
 
-    Attributes:
-        name: Its name.
-        labels: Its labels.
-        taints: Its taints, in their order; the cordon is none of them.
-        unschedulable: Whether it is cordoned.
-        allocatable: What pods may request in all: cpu in thousandths, everything else in units.
-        images: The names of the images that it has, each with the size in bytes.
-        kept_by: The annotations for which autoscalers do not remove it.
-    """
-
-    name: str
-    labels: dict[str, str]
-    taints: tuple[Taint, ...]
-    unschedulable: bool
+    name: str  #: Its name.
+    labels: dict[str, str]  #: Its labels.
+    taints: tuple[Taint, ...]  #: Its taints, in their order; the cordon is none of them.
+    unschedulable: bool  #: Whether it is cordoned.
+    #: What pods may request in all: cpu in thousandths, everything else in units.
     allocatable: dict[str, int]
+    #: The names of the images that it has, each with the size in bytes.
     images: tuple[tuple[str, int], ...] = ()
-    kept_by: tuple[str, ...] = ()
+    kept_by: tuple[str, ...] = ()  #: The annotations for which autoscalers do not remove it.
 
 
 def without_transient(node: Node) -> Node:

@@ -120,18 +120,13 @@ class NodeSelectorTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """The nodes that a pod requires.
+    """The nodes that a pod requires."""
 
-    Attributes:
-        node_selector: Labels that a node must have.
-        terms: The required node affinity, of which one term must match. None if there is none; without any
-            term it matches no node.
-        preferred: The weight of each term that it prefers.
-    """
-
-    node_selector: tuple[tuple[str, str], ...] = ()
+    node_selector: tuple[tuple[str, str], ...] = ()  #: Labels that a node must have.
+    #: The required node affinity, of which one term must match. None if there is none; without any term it
+    #: matches no node.
     terms: tuple[NodeSelectorTerm, ...] | None = None
-    preferred: tuple[tuple[int, NodeSelectorTerm], ...] = ()
+    preferred: tuple[tuple[int, NodeSelectorTerm], ...] = ()  #: The weight of each term that it prefers.
 
     @property
     def constrains(self) -> bool:

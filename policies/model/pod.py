@@ -42,108 +42,62 @@ _PHASE = STATUS.child("phase")
 
 
 class BoundPod(NamedTuple):
-    """A pod of the cluster.
+    """A pod of the cluster."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        labels: Its labels.
-        node_name: The node that it is bound to; empty while it waits.
-        finished: Whether it is over and holds nothing any more.
-        terminating: Whether it is being deleted: it holds what it has but does not count for spreading.
-        requests: What it takes of its node.
-        assumed: What nodes are compared by: see ``PodAmounts.assumed``.
-        terms: Its pod affinity and anti-affinity.
-        ports: The ports of its node that it takes.
-        older: How much more of both requests older releases count.
-        spread: Whether it has spread constraints of its own.
-        volumes: Its volumes.
-        priority: Its priority.
-        started: When it started, in seconds since 1970; ``NOT_STARTED`` before.
-        nominated_node: The node on which the scheduler makes room for it, while it waits; empty if none.
-        preempted: Whether the scheduler is evicting it for another pod.
-        owner: What its controller is found by: see ``owner_of_pod``.
-    """
-
-    namespace: str
-    name: str
-    labels: dict[str, str]
-    node_name: str
-    finished: bool
-    terminating: bool
-    requests: Requests
-    assumed: Requests = ()
-    terms: InterPodTerms = NO_TERMS
-    ports: tuple[HostPort, ...] = ()
-    older: Requests = ()
-    spread: bool = False
-    volumes: PodVolumes = NO_VOLUMES
-    priority: int = 0
-    started: int = NOT_STARTED
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    labels: dict[str, str]  #: Its labels.
+    node_name: str  #: The node that it is bound to; empty while it waits.
+    finished: bool  #: Whether it is over and holds nothing any more.
+    terminating: bool  #: Whether it is being deleted: it holds what it has but does not count for spreading.
+    requests: Requests  #: What it takes of its node.
+    assumed: Requests = ()  #: What nodes are compared by: see ``PodAmounts.assumed``.
+    terms: InterPodTerms = NO_TERMS  #: Its pod affinity and anti-affinity.
+    ports: tuple[HostPort, ...] = ()  #: The ports of its node that it takes.
+    older: Requests = ()  #: How much more of both requests older releases count.
+    spread: bool = False  #: Whether it has spread constraints of its own.
+    volumes: PodVolumes = NO_VOLUMES  #: Its volumes.
+    priority: int = 0  #: Its priority.
+    started: int = NOT_STARTED  #: When it started, in seconds since 1970; ``NOT_STARTED`` before.
+    #: The node on which the scheduler makes room for it, while it waits; empty if none.
     nominated_node: str = ""
-    preempted: bool = False
-    owner: str = ""
+    preempted: bool = False  #: Whether the scheduler is evicting it for another pod.
+    owner: str = ""  #: What its controller is found by: see ``owner_of_pod``.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """A pod to place.
+    """A pod to place."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name; may be empty.
-        labels: Its labels.
-        node_name: The only node that it accepts; empty for any.
-        affinity: Which nodes it requires.
-        tolerations: Which taints it tolerates.
-        requests: What it takes of a node.
-        gated: Whether scheduling gates hold it back.
-        unmodeled: What else a scheduler would look at, as the API names it.
-        assumed: What nodes are compared by: see ``PodAmounts.assumed``.
-        terms: Its pod affinity and anti-affinity.
-        ports: The ports of its node that it takes.
-        images: The images that it runs.
-        reading: How its release reads pods, this one and those that run.
-        held: What nodes are compared by once it runs.
-        asked_zero: The resources besides those of every node of which it requests 0.
-        cpu_overhead: See ``PodAmounts.cpu_overhead``.
-        volumes: Its volumes.
-        claim_templates: What the claims of a replica of a StatefulSet are made of.
-        made_claims: The claims that are made of these, the first of its volumes.
-        uid: Its uid; empty if it is not known.
-        priority: Its priority.
-        class_unknown: Whether it names a PriorityClass that is not known, so that its priority is not either.
-        may_preempt: Whether pods of lower priority may be evicted for it.
-        nominated_node: The node on which the scheduler makes room for it; empty if none.
-        owner: What its controller is found by: see ``owner_of_pod``.
-    """
-
-    namespace: str
-    name: str
-    labels: dict[str, str]
-    node_name: str
-    affinity: NodeAffinity
-    tolerations: tuple[Toleration, ...]
-    requests: Requests
-    gated: bool
-    unmodeled: tuple[str, ...]
-    assumed: Requests = ()
-    terms: InterPodTerms = NO_TERMS
-    ports: tuple[HostPort, ...] = ()
-    images: Images = NO_IMAGES
-    reading: PodReading = EVERY_FIELD_OF_PODS
-    held: Requests = ()
-    asked_zero: tuple[str, ...] = ()
-    cpu_overhead: int = 0
-    volumes: PodVolumes = NO_VOLUMES
+    namespace: str  #: Its namespace.
+    name: str  #: Its name; may be empty.
+    labels: dict[str, str]  #: Its labels.
+    node_name: str  #: The only node that it accepts; empty for any.
+    affinity: NodeAffinity  #: Which nodes it requires.
+    tolerations: tuple[Toleration, ...]  #: Which taints it tolerates.
+    requests: Requests  #: What it takes of a node.
+    gated: bool  #: Whether scheduling gates hold it back.
+    unmodeled: tuple[str, ...]  #: What else a scheduler would look at, as the API names it.
+    assumed: Requests = ()  #: What nodes are compared by: see ``PodAmounts.assumed``.
+    terms: InterPodTerms = NO_TERMS  #: Its pod affinity and anti-affinity.
+    ports: tuple[HostPort, ...] = ()  #: The ports of its node that it takes.
+    images: Images = NO_IMAGES  #: The images that it runs.
+    reading: PodReading = EVERY_FIELD_OF_PODS  #: How its release reads pods, this one and those that run.
+    held: Requests = ()  #: What nodes are compared by once it runs.
+    asked_zero: tuple[str, ...] = ()  #: The resources besides those of every node of which it requests 0.
+    cpu_overhead: int = 0  #: See ``PodAmounts.cpu_overhead``.
+    volumes: PodVolumes = NO_VOLUMES  #: Its volumes.
+    #: What the claims of a replica of a StatefulSet are made of.
     claim_templates: tuple[PersistentVolumeClaim, ...] = ()
+    #: The claims that are made of these, the first of its volumes.
     made_claims: tuple[PersistentVolumeClaim, ...] = ()
-    uid: str = ""
-    priority: int = 0
+    uid: str = ""  #: Its uid; empty if it is not known.
+    priority: int = 0  #: Its priority.
+    #: Whether it names a PriorityClass that is not known, so that its priority is not either.
     class_unknown: bool = False
-    may_preempt: bool = True
-    nominated_node: str = ""
-    owner: str = ""
+    may_preempt: bool = True  #: Whether pods of lower priority may be evicted for it.
+    nominated_node: str = ""  #: The node on which the scheduler makes room for it; empty if none.
+    owner: str = ""  #: What its controller is found by: see ``owner_of_pod``.
 
     def bound_as(self, name: str, *, node_name: str = "", nominated_node: str = "") -> BoundPod:
         """Return the pod under a name as one of the cluster."""

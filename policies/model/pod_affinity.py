@@ -43,23 +43,14 @@ _KINDS: Final = ("podAffinity", "podAntiAffinity")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AffinityTerm:
-    """A valid term.
+    """A valid term."""
 
-    Attributes:
-        anti: Whether it keeps pods apart, and does not bring them together.
-        required: Whether a node that breaks it is refused.
-        path: The term.
-        topology_key: The node label whose values are the domains.
-        selector: Which pods it is about; None is about no pod.
-        raw: As it was written.
-    """
-
-    anti: bool
-    required: bool
-    path: FieldPath
-    topology_key: str
-    selector: LabelSelector | None
-    raw: Mapping[str, Any]
+    anti: bool  #: Whether it keeps pods apart, and does not bring them together.
+    required: bool  #: Whether a node that breaks it is refused.
+    path: FieldPath  #: The term.
+    topology_key: str  #: The node label whose values are the domains.
+    selector: LabelSelector | None  #: Which pods it is about; None is about no pod.
+    raw: Mapping[str, Any]  #: As it was written.
 
     @property
     def match_label_keys(self) -> tuple[str, ...]:
@@ -97,14 +88,10 @@ class AffinityTerm:
 
 
 class PodAffinity(NamedTuple):
-    """The terms of a workload's pods.
+    """The terms of a workload's pods."""
 
-    Attributes:
-        terms: The valid ones; what another tool has yet to fill in is left out.
-        errors: What the API server refuses in the others, up to ``fields.MAX_ERRORS`` of each rule.
-    """
-
-    terms: tuple[AffinityTerm, ...] = ()
+    terms: tuple[AffinityTerm, ...] = ()  #: The valid ones; what another tool has yet to fill in is left out.
+    #: What the API server refuses in the others, up to ``fields.MAX_ERRORS`` of each rule.
     errors: tuple[FieldError, ...] = ()
 
     def separations(

@@ -13,23 +13,18 @@ class AmountReading(NamedTuple):
     """The parts of a pod that a release counts as taken of its node; the newest counts all.
 
     In the order in which releases brought it: each includes those before it.
-
-    Attributes:
-        sums_exactly: Amounts are rounded once they are summed; otherwise those of each container are.
-        sidecars: An init container with ``restartPolicy: Always`` runs beside the containers; otherwise the
-            policy is dropped, and it is one like the others.
-        assumes_sidecars: A sidecar of a running pod adds to what nodes are compared by.
-        resize_status: The status of containers has the amounts that they hold while they are resized.
-        pod_resources: ``spec.resources`` goes before the sum of the containers.
-        pod_resize_status: The status of a pod has the amounts that it holds as a whole.
     """
 
+    #: Amounts are rounded once they are summed; otherwise those of each container are.
     sums_exactly: bool = True
+    #: An init container with ``restartPolicy: Always`` runs beside the containers; otherwise the policy is
+    #: dropped, and it is one like the others.
     sidecars: bool = True
-    assumes_sidecars: bool = True
+    assumes_sidecars: bool = True  #: A sidecar of a running pod adds to what nodes are compared by.
+    #: The status of containers has the amounts that they hold while they are resized.
     resize_status: bool = True
-    pod_resources: bool = True
-    pod_resize_status: bool = True
+    pod_resources: bool = True  #: ``spec.resources`` goes before the sum of the containers.
+    pod_resize_status: bool = True  #: The status of a pod has the amounts that it holds as a whole.
 
 
 #: What the newest release counts.
@@ -42,17 +37,12 @@ OLDER_AMOUNTS: Final = tuple(
 
 
 class PodReading(NamedTuple):
-    """How a release reads a pod.
+    """How a release reads a pod."""
 
-    Attributes:
-        amounts: What it counts as taken of a node.
-        affinity_label_keys: ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity are known.
-        sidecar_ports: The host ports of sidecars are taken.
-    """
-
-    amounts: AmountReading = EVERY_AMOUNT
+    amounts: AmountReading = EVERY_AMOUNT  #: What it counts as taken of a node.
+    #: ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity are known.
     affinity_label_keys: bool = True
-    sidecar_ports: bool = True
+    sidecar_ports: bool = True  #: The host ports of sidecars are taken.
 
 
 #: How the newest release reads a pod.

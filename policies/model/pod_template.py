@@ -105,15 +105,10 @@ _IMAGE: Final = re.compile(
 
 
 class TemplateKey(NamedTuple):
-    """The key that equal templates share.
+    """The key that equal templates share."""
 
-    Attributes:
-        digest: Of everything but when the workload was restarted; empty for what is no template.
-        restarted_at: When ``kubectl rollout restart`` was called last, as it wrote it; empty if never.
-    """
-
-    digest: bytes
-    restarted_at: str
+    digest: bytes  #: Of everything but when the workload was restarted; empty for what is no template.
+    restarted_at: str  #: When ``kubectl rollout restart`` was called last, as it wrote it; empty if never.
 
 
 def template_key(template: Mapping[str, Any], *, injected: bool = False) -> TemplateKey:

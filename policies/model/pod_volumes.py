@@ -26,47 +26,30 @@ _QUERY: Final = re.compile("[?#]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostVolume:
-    """A volume of a pending pod that no node reaches: its zone is lost, or its node.
+    """A volume of a pending pod that no node reaches: its zone is lost, or its node."""
 
-    Attributes:
-        pod: The name of the pod.
-        claim: The claim that is bound to the volume.
-        volume: Its name.
-        reached_from: Which nodes would reach it, as requirements of their labels.
-        label: The label that alone decides it, and its value; None where it takes more than one.
-    """
-
-    pod: str
-    claim: str
-    volume: str
-    reached_from: str
+    pod: str  #: The name of the pod.
+    claim: str  #: The claim that is bound to the volume.
+    volume: str  #: Its name.
+    reached_from: str  #: Which nodes would reach it, as requirements of their labels.
+    #: The label that alone decides it, and its value; None where it takes more than one.
     label: Annotated[tuple[str, str] | None, INTERNAL]
 
 
 class ClaimVolume(NamedTuple):
-    """A claim that a pod uses.
+    """A claim that a pod uses."""
 
-    Attributes:
-        namespace: The namespace of both.
-        name: The name of the PersistentVolumeClaim.
-        ephemeral: Whether the claim is made for the pod, from the template of a generic ephemeral volume.
-    """
-
-    namespace: str
-    name: str
+    namespace: str  #: The namespace of both.
+    name: str  #: The name of the PersistentVolumeClaim.
+    #: Whether the claim is made for the pod, from the template of a generic ephemeral volume.
     ephemeral: bool = False
 
 
 class InlineDisk(NamedTuple):
-    """A disk that a pod names itself, and that pods of one node cannot share freely.
+    """A disk that a pod names itself, and that pods of one node cannot share freely."""
 
-    Attributes:
-        identity: What two pods with the same disk have in common: its type, and its names.
-        read_only: Whether it may be shared with others that only read it.
-    """
-
-    identity: tuple[str, ...]
-    read_only: bool = False
+    identity: tuple[str, ...]  #: What two pods with the same disk have in common: its type, and its names.
+    read_only: bool = False  #: Whether it may be shared with others that only read it.
 
 
 class CsiVolume(NamedTuple):
@@ -77,16 +60,12 @@ class CsiVolume(NamedTuple):
 
 
 class PodVolumes(NamedTuple):
-    """The volumes of a pod that the scheduler looks at.
+    """The volumes of a pod that the scheduler looks at."""
 
-    Attributes:
-        claims: The claims, in the order of the pod's volumes.
-        disks: The disks that cannot be shared; a Ceph RBD image once for each of its monitors.
-        inline: The disks of cloud providers, as the CSI drivers know them that took them over.
-    """
-
-    claims: tuple[ClaimVolume, ...] = ()
+    claims: tuple[ClaimVolume, ...] = ()  #: The claims, in the order of the pod's volumes.
+    #: The disks that cannot be shared; a Ceph RBD image once for each of its monitors.
     disks: tuple[InlineDisk, ...] = ()
+    #: The disks of cloud providers, as the CSI drivers know them that took them over.
     inline: tuple[CsiVolume, ...] = ()
 
 
@@ -95,20 +74,13 @@ NO_VOLUMES: Final = PodVolumes()
 
 
 class InTreePlugin(NamedTuple):
-    """A volume plugin of old that a CSI driver took over.
+    """A volume plugin of old that a CSI driver took over."""
 
-    Attributes:
-        source: The field of a volume that names a disk of it.
-        identifier: The field of that in which the disk is named.
-        provisioner: What storage classes call it, and nodes on which it is migrated.
-        driver: The CSI driver.
-        topology_key: The label of nodes that the driver uses for zones; empty where zones stay as they are.
-    """
-
-    source: str
-    identifier: str
-    provisioner: str
-    driver: str
+    source: str  #: The field of a volume that names a disk of it.
+    identifier: str  #: The field of that in which the disk is named.
+    provisioner: str  #: What storage classes call it, and nodes on which it is migrated.
+    driver: str  #: The CSI driver.
+    #: The label of nodes that the driver uses for zones; empty where zones stay as they are.
     topology_key: str
 
     def handle(self, disk: str, zones: tuple[str, ...] = ()) -> str | None:

@@ -15,19 +15,12 @@ _PATH: Final = FieldPath()
 
 
 class PriorityClass(NamedTuple):
-    """A class of priorities.
+    """A class of priorities."""
 
-    Attributes:
-        name: Its name.
-        value: The priority of its pods.
-        preempts: Whether its pods may have others evicted.
-        is_default: Whether pods without a class have it.
-    """
-
-    name: str
-    value: int
-    preempts: bool = True
-    is_default: bool = False
+    name: str  #: Its name.
+    value: int  #: The priority of its pods.
+    preempts: bool = True  #: Whether its pods may have others evicted.
+    is_default: bool = False  #: Whether pods without a class have it.
 
     @property
     def keys(self) -> tuple[str, ...]:

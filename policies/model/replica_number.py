@@ -18,18 +18,14 @@ class ReplicaOrigin(StrEnum):
 
 
 class ReplicaNumber(NamedTuple):
-    """How many replicas of a workload are meant, and where the number comes from.
+    """How many replicas of a workload are meant, and where the number comes from."""
 
-    Attributes:
-        replicas: How many.
-        origin: The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the
-            least of an autoscaler; else the default of 1.
-        source: The object with the number, by kind and name; empty where the pods that run were counted, and
-            for the manifest and the default.
-    """
-
-    replicas: Annotated[int, INTERNAL]
+    replicas: Annotated[int, INTERNAL]  #: How many.
+    #: The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of
+    #: an autoscaler; else the default of 1.
     origin: ReplicaOrigin
+    #: The object with the number, by kind and name; empty where the pods that run were counted, and for the
+    #: manifest and the default.
     source: str = ""
 
 

@@ -24,12 +24,9 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class ReplicaSources:
-    """The numbers of replicas that objects of a cluster and of files state.
+    """The numbers of replicas that objects of a cluster and of files state."""
 
-    Attributes:
-        autoscalers: The HorizontalPodAutoscalers and ScaledObjects, as they came.
-    """
-
+    #: The HorizontalPodAutoscalers and ScaledObjects, as they came.
     autoscalers: list[Mapping[str, Any]] = field(default_factory=list)
     _stored: dict[_Key, int] = field(default_factory=dict)
     # Of what owns ReplicaSets: how many pods those want together, and how many it wants itself; 0 if unknown.

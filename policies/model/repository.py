@@ -65,23 +65,20 @@ class Repository:
     Namespaces that manifests leave out count as one, the empty one. Where folders hold copies of a workload,
     as with one for each environment, only what is in its own part of the repository, or in a folder that
     encloses it, goes with a copy (``places``).
-
-    Attributes:
-        workloads: The workloads, in their order, by namespace.
-        autoscalers_of_nodes: The workloads that run Cluster Autoscaler.
-        tools: The tools that the objects set up.
-        scheduler_configs: The KubeSchedulerConfigurations, as they came.
-        storage_classes: The classes of volumes by name; those for claims that name none by the empty one.
-        priority_classes: The classes of priorities, likewise for pods.
-        memo: What was derived from all objects; for who derives it.
     """
 
+    #: The workloads, in their order, by namespace.
     workloads: dict[str, list[Workload]] = field(default_factory=dict)
+    #: The workloads that run Cluster Autoscaler.
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
-    tools: set[Tool] = field(default_factory=set)
+    tools: set[Tool] = field(default_factory=set)  #: The tools that the objects set up.
+    #: The KubeSchedulerConfigurations, as they came.
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
+    #: The classes of volumes by name; those for claims that name none by the empty one.
     storage_classes: dict[str, list[StorageClass]] = field(default_factory=dict)
+    #: The classes of priorities, likewise for pods.
     priority_classes: dict[str, list[PriorityClass]] = field(default_factory=dict)
+    #: What was derived from all objects; for who derives it.
     memo: dict[Hashable, Any] = field(default_factory=dict)
     _copies: Copies | None = None
     _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)

@@ -35,29 +35,17 @@ REVISION_KINDS: Final = frozenset({("apps/v1", "ReplicaSet"), ("apps/v1", "State
 
 
 class Revision(NamedTuple):
-    """A revision of a workload: a ReplicaSet of it, or what a StatefulSet is to become.
+    """A revision of a workload: a ReplicaSet of it, or what a StatefulSet is to become."""
 
-    Attributes:
-        kind: The name of the workload's kind, such as ``Deployment.apps``.
-        workload: The workload's name.
-        uid: The workload's uid; empty if unknown.
-        name: The name of the ReplicaSet; a StatefulSet's is its own.
-        hash: With which the pods are marked.
-        template: By what the template is compared with a workload's.
-        created: When, as the API writes it.
-        number: Counted by the controller; 0 if unknown.
-        labels: Of the ReplicaSet; None if they equal those of the template.
-    """
-
-    kind: str
-    workload: str
-    uid: str
-    name: str
-    hash: str
-    template: TemplateKey
-    created: str
-    number: int
-    labels: dict[str, str] | None = None
+    kind: str  #: The name of the workload's kind, such as ``Deployment.apps``.
+    workload: str  #: The workload's name.
+    uid: str  #: The workload's uid; empty if unknown.
+    name: str  #: The name of the ReplicaSet; a StatefulSet's is its own.
+    hash: str  #: With which the pods are marked.
+    template: TemplateKey  #: By what the template is compared with a workload's.
+    created: str  #: When, as the API writes it.
+    number: int  #: Counted by the controller; 0 if unknown.
+    labels: dict[str, str] | None = None  #: Of the ReplicaSet; None if they equal those of the template.
 
 
 def read_revision(obj: Mapping[str, Any], found: ErrorList | None = None) -> Revision | None:

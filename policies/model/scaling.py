@@ -87,16 +87,11 @@ def _mentions(node: object, text: str) -> bool:
 
 
 class ReplicaRange(NamedTuple):
-    """Between how many and how many pods a workload runs; equal where nothing scales it.
+    """Between how many and how many pods a workload runs; equal where nothing scales it."""
 
-    Attributes:
-        least: The smallest number.
-        most: The largest number.
-        source: The autoscaler with the numbers, as messages name it; empty where the workload does itself.
-    """
-
-    least: int
-    most: int
+    least: int  #: The smallest number.
+    most: int  #: The largest number.
+    #: The autoscaler with the numbers, as messages name it; empty where the workload does itself.
     source: str = ""
 
     @property
@@ -111,21 +106,14 @@ class ReplicaRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleUpOutcome:
-    """Outcome for replicas where an autoscaler adds nodes for them.
+    """Outcome for replicas where an autoscaler adds nodes for them."""
 
-    Attributes:
-        nodes: How many nodes it adds.
-        loops: In how many loops; 0 of one that adds all at once.
-        pending: How many replicas stay pending.
-        pods: The matching pods by domain, for the key of each constraint; 0 where nodes could be.
-        skews: The skew of each of these keys, with the domains in which nodes could be.
-    """
-
-    nodes: int
-    loops: int
-    pending: int
+    nodes: int  #: How many nodes it adds.
+    loops: int  #: In how many loops; 0 of one that adds all at once.
+    pending: int  #: How many replicas stay pending.
+    #: The matching pods by domain, for the key of each constraint; 0 where nodes could be.
     pods: Mapping[str, Mapping[str, int]]
-    skews: Mapping[str, int]
+    skews: Mapping[str, int]  #: The skew of each of these keys, with the domains in which nodes could be.
 
     def empty(self, key: str) -> list[str]:
         """Return the domains of a key without a pod."""
@@ -133,20 +121,13 @@ class ScaleUpOutcome:
 
 
 class Variation(NamedTuple):
-    """A change of a workload, with whose outcome that of the workload as it is is compared.
+    """A change of a workload, with whose outcome that of the workload as it is is compared."""
 
-    Attributes:
-        without: The keys whose constraints are left out.
-        together: The keys whose required anti-affinity is left out.
-        required: The key whose constraints must hold in as many domains as there may be.
-        honoring: The key whose constraints leave out the nodes to which the pods cannot go.
-        updated: Whether a pod of another revision comes beside the replicas, when all of them were tried.
-    """
-
-    without: frozenset[str] = frozenset()
-    together: frozenset[str] = frozenset()
-    required: str = ""
-    honoring: str = ""
+    without: frozenset[str] = frozenset()  #: The keys whose constraints are left out.
+    together: frozenset[str] = frozenset()  #: The keys whose required anti-affinity is left out.
+    required: str = ""  #: The key whose constraints must hold in as many domains as there may be.
+    honoring: str = ""  #: The key whose constraints leave out the nodes to which the pods cannot go.
+    #: Whether a pod of another revision comes beside the replicas, when all of them were tried.
     updated: bool = False
 
 
@@ -155,15 +136,10 @@ AS_IT_IS = Variation()
 
 
 class ScaleUps(Protocol):
-    """Replicas on the nodes of one autoscaler, as it is known.
+    """Replicas on the nodes of one autoscaler, as it is known."""
 
-    Attributes:
-        tool: The autoscaler.
-        source: Where its node groups come from, as messages say it.
-    """
-
-    tool: Tool
-    source: str
+    tool: Tool  #: The autoscaler.
+    source: str  #: Where its node groups come from, as messages say it.
 
     def outcome(
         self, workload: Workload, replicas: int, variation: Variation = AS_IT_IS

@@ -39,17 +39,11 @@ _SELECTOR = SPEC.child("selector")
 
 @dataclass(frozen=True, slots=True)
 class PodController:
-    """A controller that pods belong to.
+    """A controller that pods belong to."""
 
-    Attributes:
-        selector: Its selector; None if it has none.
-        annotations: Evenkeel's annotations.
-        revision: The revision of a workload that it holds, if that is known.
-    """
-
-    selector: LabelSelector | None
-    annotations: dict[str, str]
-    revision: Revision | None = None
+    selector: LabelSelector | None  #: Its selector; None if it has none.
+    annotations: dict[str, str]  #: Evenkeel's annotations.
+    revision: Revision | None = None  #: The revision of a workload that it holds, if that is known.
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +60,9 @@ class Snapshot:
 
     Services are stored under one pair of their selector, so that a pod finds those that match it without
     looking at every service of its namespace. An object without a namespace is in ``default``.
-
-    Attributes:
-        namespaces: The namespaces by name; look only.
     """
 
-    namespaces: dict[str, Namespace] = field(default_factory=dict)
+    namespaces: dict[str, Namespace] = field(default_factory=dict)  #: The namespaces by name; look only.
     # By apiVersion and kind, and there by namespace and name.
     _controllers: dict[tuple[str, str], dict[tuple[str, str], PodController]] = field(
         default_factory=lambda: {kind: {} for kind in SELECTING_OWNERS}

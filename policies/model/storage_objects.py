@@ -27,63 +27,36 @@ SAME_ZONES: Final = (
 
 
 class VolumeShape(NamedTuple):
-    """The fields that a claim and its volume share.
+    """The fields that a claim and its volume share."""
 
-    Attributes:
-        storage_class: The name of the class; empty without one.
-        size: What is requested, or the capacity, in billionths of a byte.
-        modes: The access modes.
-        volume_mode: ``Filesystem`` or ``Block``.
-        attributes_class: The VolumeAttributesClass; empty without one.
-    """
-
-    storage_class: str
-    size: int
-    modes: frozenset[str]
-    volume_mode: str
-    attributes_class: str
+    storage_class: str  #: The name of the class; empty without one.
+    size: int  #: What is requested, or the capacity, in billionths of a byte.
+    modes: frozenset[str]  #: The access modes.
+    volume_mode: str  #: ``Filesystem`` or ``Block``.
+    attributes_class: str  #: The VolumeAttributesClass; empty without one.
 
 
 class ClaimState(NamedTuple):
-    """The fields of a claim besides its name; most claims of a cluster have the same.
+    """The fields of a claim besides its name; most claims of a cluster have the same."""
 
-    Attributes:
-        shape: What it asks for.
-        sized: Whether it says how much it asks for.
-        bound: Whether the binding is complete.
-        lost: Whether its volume is gone.
-        terminating: Whether it is being deleted.
-        selected_node: The node for which a volume is being made; None if there is none.
-        selector: Which volumes it accepts; None for any.
-        owner_uid: The uid of the object that controls it; empty if there is none.
-    """
-
-    shape: VolumeShape
-    sized: bool
-    bound: bool
-    lost: bool
-    terminating: bool
-    selected_node: str | None
-    selector: LabelSelector | None
-    owner_uid: str
+    shape: VolumeShape  #: What it asks for.
+    sized: bool  #: Whether it says how much it asks for.
+    bound: bool  #: Whether the binding is complete.
+    lost: bool  #: Whether its volume is gone.
+    terminating: bool  #: Whether it is being deleted.
+    selected_node: str | None  #: The node for which a volume is being made; None if there is none.
+    selector: LabelSelector | None  #: Which volumes it accepts; None for any.
+    owner_uid: str  #: The uid of the object that controls it; empty if there is none.
 
 
 class PersistentVolumeClaim(NamedTuple):
-    """A claim.
+    """A claim."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        uid: Its uid; empty if it is not known.
-        volume: The name of its volume; empty while there is none.
-        state: What else is known of it; also the claim's own attributes.
-    """
-
-    namespace: str
-    name: str
-    uid: str
-    volume: str
-    state: ClaimState
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    uid: str  #: Its uid; empty if it is not known.
+    volume: str  #: The name of its volume; empty while there is none.
+    state: ClaimState  #: What else is known of it; also the claim's own attributes.
 
     @property
     def shape(self) -> VolumeShape:
@@ -101,51 +74,34 @@ class PersistentVolumeClaim(NamedTuple):
 
 
 class VolumeSite(NamedTuple):
-    """The fields of a volume besides its name; most volumes of a cluster have the same.
+    """The fields of a volume besides its name; most volumes of a cluster have the same."""
 
-    Attributes:
-        shape: What a volume offers.
-        available: Whether no claim has it, and it may be given to one.
-        claimed: Whether a claim has it, or it is kept for one.
-        terminating: Whether it is being deleted.
-        labels: Its labels, by which claims select it, as long as it is available.
-        terms: The terms of its node affinity; None if every node reaches it.
-        zones: Its labels of zones and regions, each with the values that a node may have.
-        driver: The CSI driver that limits its attachments; empty if none does.
-        plugin: The in-tree plugin of old that it is of; None for a volume of a CSI driver.
-        migrated_terms: The terms on nodes on which a CSI driver took that plugin over.
-    """
-
-    shape: VolumeShape
-    available: bool
-    claimed: bool
-    terminating: bool
-    labels: tuple[tuple[str, str], ...]
+    shape: VolumeShape  #: What a volume offers.
+    available: bool  #: Whether no claim has it, and it may be given to one.
+    claimed: bool  #: Whether a claim has it, or it is kept for one.
+    terminating: bool  #: Whether it is being deleted.
+    labels: tuple[tuple[str, str], ...]  #: Its labels, by which claims select it, as long as it is available.
+    #: The terms of its node affinity; None if every node reaches it.
     terms: tuple[NodeSelectorTerm, ...] | None
+    #: Its labels of zones and regions, each with the values that a node may have.
     zones: tuple[tuple[str, frozenset[str]], ...]
-    driver: str
+    driver: str  #: The CSI driver that limits its attachments; empty if none does.
+    #: The in-tree plugin of old that it is of; None for a volume of a CSI driver.
     plugin: InTreePlugin | None = None
+    #: The terms on nodes on which a CSI driver took that plugin over.
     migrated_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
 class PersistentVolume(NamedTuple):
-    """A volume.
+    """A volume."""
 
-    Attributes:
-        name: Its name.
-        site: What it offers, and to whom.
-        handle: As its CSI driver knows it; empty without one.
-        claim_namespace: The namespace of the claim that has it, or that it is kept for; empty without one.
-        claim_name: The name of that claim.
-        claim_uid: Its uid; empty for any claim of that name.
-    """
-
-    name: str
-    site: VolumeSite
-    handle: str = ""
+    name: str  #: Its name.
+    site: VolumeSite  #: What it offers, and to whom.
+    handle: str = ""  #: As its CSI driver knows it; empty without one.
+    #: The namespace of the claim that has it, or that it is kept for; empty without one.
     claim_namespace: str = ""
-    claim_name: str = ""
-    claim_uid: str = ""
+    claim_name: str = ""  #: The name of that claim.
+    claim_uid: str = ""  #: Its uid; empty for any claim of that name.
 
     @property
     def shape(self) -> VolumeShape:
@@ -175,24 +131,16 @@ class PersistentVolume(NamedTuple):
 
 
 class StorageClass(NamedTuple):
-    """A class of volumes.
+    """A class of volumes."""
 
-    Attributes:
-        name: Its name.
-        provisioner: What makes its volumes.
-        waits: Whether a claim waits for the pod that uses it (WaitForFirstConsumer).
-        topologies: Where volumes may be made: the values of labels that a node must have, one of the terms;
-            empty for everywhere.
-        is_default: Whether claims that name no class get it.
-        is_zonal: Whether each volume is known to be in one zone.
-    """
-
-    name: str
-    provisioner: str
-    waits: bool
+    name: str  #: Its name.
+    provisioner: str  #: What makes its volumes.
+    waits: bool  #: Whether a claim waits for the pod that uses it (WaitForFirstConsumer).
+    #: Where volumes may be made: the values of labels that a node must have, one of the terms; empty for
+    #: everywhere.
     topologies: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]
-    is_default: bool
-    is_zonal: bool = False
+    is_default: bool  #: Whether claims that name no class get it.
+    is_zonal: bool = False  #: Whether each volume is known to be in one zone.
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -212,19 +160,13 @@ class StorageClass(NamedTuple):
 
 
 class CsiNode(NamedTuple):
-    """The limits and topology keys that the CSI drivers of a node report.
+    """The limits and topology keys that the CSI drivers of a node report."""
 
-    Attributes:
-        name: The name of the node.
-        limits: How many volumes of each driver it takes; of others any number.
-        topology_keys: The labels of the node by which each driver places volumes.
-        migrated: The in-tree plugins whose volumes a CSI driver mounts there.
-    """
-
-    name: str
-    limits: Mapping[str, int]
+    name: str  #: The name of the node.
+    limits: Mapping[str, int]  #: How many volumes of each driver it takes; of others any number.
+    #: The labels of the node by which each driver places volumes.
     topology_keys: Mapping[str, tuple[str, ...]]
-    migrated: frozenset[str]
+    migrated: frozenset[str]  #: The in-tree plugins whose volumes a CSI driver mounts there.
 
 
 class CsiDriver(NamedTuple):
@@ -235,21 +177,13 @@ class CsiDriver(NamedTuple):
 
 
 class CsiCapacity(NamedTuple):
-    """How much a CSI driver has left for a class somewhere.
+    """How much a CSI driver has left for a class somewhere."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        storage_class: The class.
-        topology: Which nodes reach it; None for none.
-        limit: The largest volume that can be made, in bytes; None if that is not known.
-    """
-
-    namespace: str
-    name: str
-    storage_class: str
-    topology: LabelSelector | None
-    limit: int | None
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    storage_class: str  #: The class.
+    topology: LabelSelector | None  #: Which nodes reach it; None for none.
+    limit: int | None  #: The largest volume that can be made, in bytes; None if that is not known.
 
 
 class VolumeAttachment(NamedTuple):

@@ -32,17 +32,11 @@ TOLERATION_OPERATOR_UNKNOWN = "toleration-operator-unknown"
 
 
 class Taint(NamedTuple):
-    """A mark on a node that keeps away the pods that do not tolerate it.
+    """A mark on a node that keeps away the pods that do not tolerate it."""
 
-    Attributes:
-        key: Its key.
-        value: Its value.
-        effect: Its effect.
-    """
-
-    key: str
-    value: str
-    effect: str
+    key: str  #: Its key.
+    value: str  #: Its value.
+    effect: str  #: Its effect.
 
     def __str__(self) -> str:
         """Return it as kubectl writes it.

@@ -17,15 +17,10 @@ from policies.model.storage_objects import PersistentVolumeClaim, StorageClass
 
 @dataclass(frozen=True, slots=True)
 class KnownStorage:
-    """The storage of a cluster, which may change while it is looked at.
+    """The storage of a cluster, which may change while it is looked at."""
 
-    Attributes:
-        storage: Its objects.
-        reading: Holds changes back.
-    """
-
-    storage: Storage
-    reading: Callable[[], AbstractContextManager[Any]] = nullcontext
+    storage: Storage  #: Its objects.
+    reading: Callable[[], AbstractContextManager[Any]] = nullcontext  #: Holds changes back.
 
     def storage_class(self, name: str) -> StorageClass | None:
         """Return a class, the default one for an empty name; None if it is not known."""
@@ -59,19 +54,14 @@ class ClusterTopology:
     """The nodes of a cluster, or only the domains that a policy lists.
 
     Rules check manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
-
-    Attributes:
-        nodes: The nodes; None where only domains are known.
-        domains: The values of topology keys that a policy lists, also those without a node at the moment.
-        storage: What is known of volumes; None where nothing is.
-        priority_classes: The classes of priorities that are known.
-        memo: What was derived from it, by whatever that depends on besides; for who derives it.
     """
 
-    nodes: tuple[Node, ...] | None = None
+    nodes: tuple[Node, ...] | None = None  #: The nodes; None where only domains are known.
+    #: The values of topology keys that a policy lists, also those without a node at the moment.
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    storage: KnownStorage | None = None
-    priority_classes: tuple[PriorityClass, ...] = ()
+    storage: KnownStorage | None = None  #: What is known of volumes; None where nothing is.
+    priority_classes: tuple[PriorityClass, ...] = ()  #: The classes of priorities that are known.
+    #: What was derived from it, by whatever that depends on besides; for who derives it.
     memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

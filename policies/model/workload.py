@@ -93,33 +93,20 @@ class Owner(NamedTuple):
 
 
 class NamedWorkload(NamedTuple):
-    """A workload by kind, namespace and name.
+    """A workload by kind, namespace and name."""
 
-    Attributes:
-        kind: Its kind, with its group.
-        namespace: Its namespace.
-        name: Its name; empty if it has none.
-    """
-
-    kind: str
-    namespace: str
-    name: str
+    kind: str  #: Its kind, with its group.
+    namespace: str  #: Its namespace.
+    name: str  #: Its name; empty if it has none.
 
 
 class PodTemplate(NamedTuple):
-    """The pod template of a workload; a pod is its own.
+    """The pod template of a workload; a pod is its own."""
 
-    Attributes:
-        labels: The labels of its pods.
-        annotations: Their annotations.
-        spec: Their spec; empty if there is none, as in a Rollout that refers to a Deployment.
-        constraints: ``topologySpreadConstraints`` of any type, as it came; None if absent or null.
-    """
-
-    labels: dict[str, str]
-    annotations: dict[str, str]
-    spec: dict[str, Any]
-    constraints: object
+    labels: dict[str, str]  #: The labels of its pods.
+    annotations: dict[str, str]  #: Their annotations.
+    spec: dict[str, Any]  #: Their spec; empty if there is none, as in a Rollout that refers to a Deployment.
+    constraints: object  #: ``topologySpreadConstraints`` of any type, as it came; None if absent or null.
 
     @property
     def scheduler_name(self) -> str:
@@ -129,17 +116,11 @@ class PodTemplate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConstraintEntry:
-    """An entry of ``topologySpreadConstraints``.
+    """An entry of ``topologySpreadConstraints``."""
 
-    Attributes:
-        constraint: The constraint, with every field that the release drops at its default.
-        path: Its path in the object.
-        raw: As it was written, without what is wrong with it.
-    """
-
-    constraint: Constraint
-    path: FieldPath
-    raw: Mapping[str, Any]
+    constraint: Constraint  #: The constraint, with every field that the release drops at its default.
+    path: FieldPath  #: Its path in the object.
+    raw: Mapping[str, Any]  #: As it was written, without what is wrong with it.
 
     @property
     def is_hard(self) -> bool:
@@ -149,42 +130,27 @@ class ConstraintEntry:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Workload:
-    """A pod or workload as it was read; what is not needed by everything is read when it is requested.
+    """A pod or workload as it was read; what is not needed by everything is read when it is requested."""
 
-    Attributes:
-        obj: The object as it came.
-        kind: Where its kind keeps things.
-        namespace: Its namespace; empty where a manifest names none.
-        metadata: Its metadata, empty where that is of the wrong type.
-        labels: Its own labels, which scopes select by.
-        annotations: Its own annotations.
-        template: Its pod template, or the pod itself.
-        owner: The controller that it belongs to.
-        shape_errors: What is of the wrong type in the parts above.
-        release: What the release of Kubernetes does with the fields of constraints.
-        stored: Whether the API server has stored it before; False for what is being created. It is read off
-            the uid that the API server gives, unless the reader knows better.
-        user: Who sends it to the API server; None for an object of a file.
-        owner_selector: The owner's selector, where it is known but the owner is not in the cluster.
-        folder: The folder of its file; empty where it has none.
-        unstated: How many replicas are meant where it leaves it out.
-    """
-
-    obj: Mapping[str, Any]
-    kind: WorkloadKind
-    namespace: str
-    metadata: Mapping[str, Any]
-    labels: dict[str, str]
-    annotations: dict[str, str]
-    template: PodTemplate
-    owner: Owner | None
-    shape_errors: tuple[FieldError, ...]
+    obj: Mapping[str, Any]  #: The object as it came.
+    kind: WorkloadKind  #: Where its kind keeps things.
+    namespace: str  #: Its namespace; empty where a manifest names none.
+    metadata: Mapping[str, Any]  #: Its metadata, empty where that is of the wrong type.
+    labels: dict[str, str]  #: Its own labels, which scopes select by.
+    annotations: dict[str, str]  #: Its own annotations.
+    template: PodTemplate  #: Its pod template, or the pod itself.
+    owner: Owner | None  #: The controller that it belongs to.
+    shape_errors: tuple[FieldError, ...]  #: What is of the wrong type in the parts above.
+    #: What the release of Kubernetes does with the fields of constraints.
     release: ReleaseFields = EVERY_FIELD
+    #: Whether the API server has stored it before; False for what is being created. It is read off the uid
+    #: that the API server gives, unless the reader knows better.
     stored: bool = False
-    user: str | None = None
+    user: str | None = None  #: Who sends it to the API server; None for an object of a file.
+    #: The owner's selector, where it is known but the owner is not in the cluster.
     owner_selector: LabelSelector | None = None
-    folder: str = ""
-    unstated: ReplicaNumber = ONE_REPLICA
+    folder: str = ""  #: The folder of its file; empty where it has none.
+    unstated: ReplicaNumber = ONE_REPLICA  #: How many replicas are meant where it leaves it out.
 
     @classmethod
     def read(cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, **fields: Any) -> Self:

@@ -15,36 +15,23 @@ _GROUP_KIND = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)/([A-Z][A-Za-z0-9]*)"
 
 @dataclass(frozen=True, slots=True)
 class WorkloadKind:
-    """One kind of object that is a pod or holds a pod template.
+    """One kind of object that is a pod or holds a pod template."""
 
-    Attributes:
-        group: The API group, empty for the core group.
-        kind: The kind's name.
-        template: The way to the pod template; empty for a pod, which is its own.
-        selector: The way to the selector of the workload's pods; None where it has none of its own.
-        selector_is_map: Whether that selector is a plain map of labels, as a ReplicationController's.
-        replicas: The way to the number of replicas; None where there is none.
-        revision_label: The label with which its controller tells revisions apart.
-        spreads: Whether default constraints make sense for its pods.
-        is_pod: Whether objects of this kind are pods themselves.
-        constraints_path: The path of the constraints.
-        labels_path: The path of the labels of its pods.
-        annotations_path: The path of their annotations.
-        only_itself: The kind's name, as the kinds that an object without an owner belongs to.
-    """
-
-    group: str
-    kind: str
-    template: tuple[str, ...]
+    group: str  #: The API group, empty for the core group.
+    kind: str  #: The kind's name.
+    template: tuple[str, ...]  #: The way to the pod template; empty for a pod, which is its own.
+    #: The way to the selector of the workload's pods; None where it has none of its own.
     selector: tuple[str, ...] | None = None
+    #: Whether that selector is a plain map of labels, as a ReplicationController's.
     selector_is_map: bool = False
-    replicas: tuple[str, ...] | None = None
-    revision_label: str | None = None
-    spreads: bool = True
-    is_pod: bool = field(init=False, compare=False)
-    constraints_path: FieldPath = field(init=False, compare=False)
-    labels_path: FieldPath = field(init=False, compare=False)
-    annotations_path: FieldPath = field(init=False, compare=False)
+    replicas: tuple[str, ...] | None = None  #: The way to the number of replicas; None where there is none.
+    revision_label: str | None = None  #: The label with which its controller tells revisions apart.
+    spreads: bool = True  #: Whether default constraints make sense for its pods.
+    is_pod: bool = field(init=False, compare=False)  #: Whether objects of this kind are pods themselves.
+    constraints_path: FieldPath = field(init=False, compare=False)  #: The path of the constraints.
+    labels_path: FieldPath = field(init=False, compare=False)  #: The path of the labels of its pods.
+    annotations_path: FieldPath = field(init=False, compare=False)  #: The path of their annotations.
+    #: The kind's name, as the kinds that an object without an owner belongs to.
     only_itself: frozenset[str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

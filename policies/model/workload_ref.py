@@ -9,17 +9,11 @@ from policies.model.workload import DEFAULT_NAMESPACE, Workload
 
 
 class WorkloadRef(NamedTuple):
-    """An object of a cluster that makes pods, or a pod.
+    """An object of a cluster that makes pods, or a pod."""
 
-    Attributes:
-        namespace: Its namespace.
-        kind: Its kind, as those who compare references write it: with or without its group.
-        name: Its name.
-    """
-
-    namespace: str
-    kind: str
-    name: str
+    namespace: str  #: Its namespace.
+    kind: str  #: Its kind, as those who compare references write it: with or without its group.
+    name: str  #: Its name.
 
     @classmethod
     def of(cls, workload: Workload) -> WorkloadRef:

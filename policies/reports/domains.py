@@ -29,15 +29,10 @@ BLOCK: Final = "█"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar that fills a share of the room that a terminal has for it; whatever is not zero can be seen.
+    """A bar that fills a share of the room that a terminal has for it; whatever is not zero can be seen."""
 
-    Attributes:
-        share: From 0 to 1.
-        fits: Whether a pod fits there; None where that is not the question.
-    """
-
-    share: float
-    fits: bool | None = None
+    share: float  #: From 0 to 1.
+    fits: bool | None = None  #: Whether a pod fits there; None where that is not the question.
 
     def __rich_console__(self, console: Console, _options: ConsoleOptions) -> Iterator[Text]:
         """Yield the bar in its color."""

@@ -24,23 +24,15 @@ SCHEMA: Final = "evenkeel.dev/diff/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseDiff:
-    """The workloads of a cluster under two releases.
+    """The workloads of a cluster under two releases."""
 
-    Attributes:
-        before: The earlier release.
-        after: The later release.
-        total: How many workloads were compared.
-        workloads: Those for which the releases differ, the gravest differences first.
-        left: How many objects were not looked at, because the comparison was ended.
-        unread: What could not be read of the cluster, a line each.
-    """
-
-    before: KubernetesVersion
-    after: KubernetesVersion
-    total: int
+    before: KubernetesVersion  #: The earlier release.
+    after: KubernetesVersion  #: The later release.
+    total: int  #: How many workloads were compared.
+    #: Those for which the releases differ, the gravest differences first.
     workloads: tuple[WorkloadDiff, ...]
-    left: int = 0
-    unread: tuple[str, ...] = ()
+    left: int = 0  #: How many objects were not looked at, because the comparison was ended.
+    unread: tuple[str, ...] = ()  #: What could not be read of the cluster, a line each.
 
     @property
     def breaks(self) -> bool:
@@ -130,30 +122,19 @@ def _named(names: tuple[str, ...]) -> str:
 
 
 class ResponsibleChange(NamedTuple):
-    """An entry of the table of releases.
+    """An entry of the table of releases."""
 
-    Attributes:
-        since: The first release that does so.
-        what: What changes.
-        source: Where it is written.
-    """
-
-    since: str
-    what: str
-    source: str
+    since: str  #: The first release that does so.
+    what: str  #: What changes.
+    source: str  #: Where it is written.
 
 
 class DifferingWorkload(NamedTuple):
-    """A workload for which two releases differ.
+    """A workload for which two releases differ."""
 
-    Attributes:
-        found: What differs.
-        message: The same in words.
-        responsible: The changes between the releases that make a difference as grave.
-    """
-
-    found: Annotated[WorkloadDiff, INLINE]
-    message: str
+    found: Annotated[WorkloadDiff, INLINE]  #: What differs.
+    message: str  #: The same in words.
+    #: The changes between the releases that make a difference as grave.
     responsible: Sequence[ResponsibleChange]
 
 
@@ -162,25 +143,16 @@ class DiffAnswer:
     """The changes by an upgrade of Kubernetes for the workloads of a cluster.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        before: The earlier release.
-        after: The later release.
-        total: How many workloads were compared.
-        left: How many objects were not looked at, because the comparison was ended.
-        breaks: Whether the later release refuses or cannot place pods that the earlier one places.
-        notes: What the comparison does not say, and what could not be read of the cluster.
-        workloads: Those for which the releases differ, the gravest differences first.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    before: Annotated[str, SentAs("from")]
-    after: Annotated[str, SentAs("to")]
-    total: Count
-    left: Count
-    breaks: bool
-    notes: Sequence[str]
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
+    before: Annotated[str, SentAs("from")]  #: The earlier release.
+    after: Annotated[str, SentAs("to")]  #: The later release.
+    total: Count  #: How many workloads were compared.
+    left: Count  #: How many objects were not looked at, because the comparison was ended.
+    breaks: bool  #: Whether the later release refuses or cannot place pods that the earlier one places.
+    notes: Sequence[str]  #: What the comparison does not say, and what could not be read of the cluster.
+    #: Those for which the releases differ, the gravest differences first.
     workloads: Sequence[DifferingWorkload]
 
 

@@ -93,43 +93,29 @@ class AtAdmission(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that a rule found.
+    """One thing that a rule found."""
 
-    Attributes:
-        path: The field, in the object.
-        message: The problem, with its numbers, as a sentence without a full stop.
-        edits: What would fix it; empty if a person must decide.
-        severity: Its severity; None for the rule's own.
-        short: The message for a warning of at most 256 characters; empty where the message is short enough.
-    """
-
-    path: FieldPath
-    message: str
-    edits: tuple[Edit, ...] = ()
-    severity: Severity | None = None
+    path: FieldPath  #: The field, in the object.
+    message: str  #: The problem, with its numbers, as a sentence without a full stop.
+    edits: tuple[Edit, ...] = ()  #: What would fix it; empty if a person must decide.
+    severity: Severity | None = None  #: Its severity; None for the rule's own.
+    #: The message for a warning of at most 256 characters; empty where the message is short enough.
     short: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The context that rules get besides their target.
+    """The context that rules get besides their target."""
 
-    Attributes:
-        version: The release of Kubernetes.
-        repository: What the target is applied together with.
-        inventory: The cluster's nodes or domains; None if nothing is known of them.
-        params: The rule's own settings, a ``Params`` of its module; None for a rule without.
-        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
-        scheduler: kube-scheduler's configuration; None if it was not given.
-        by_default: The same with the defaults of each rule with settings, by its id; made when first used.
-    """
-
-    version: KubernetesVersion = KNOWN_VERSION
-    repository: Repository = field(default_factory=Repository)
+    version: KubernetesVersion = KNOWN_VERSION  #: The release of Kubernetes.
+    repository: Repository = field(default_factory=Repository)  #: What the target is applied together with.
+    #: The cluster's nodes or domains; None if nothing is known of them.
     inventory: ClusterTopology | None = None
-    params: Any = None
+    params: Any = None  #: The rule's own settings, a ``Params`` of its module; None for a rule without.
+    #: What an autoscaler adds for replicas; None where its node groups are not known.
     scale_ups: ScaleUps | None = None
-    scheduler: SchedulerConfig | None = None
+    scheduler: SchedulerConfig | None = None  #: kube-scheduler's configuration; None if it was not given.
+    #: The same with the defaults of each rule with settings, by its id; made when first used.
     by_default: dict[str, Context] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -192,54 +178,33 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParams(DocumentFields):
-    """Settings of a rule about a tool.
+    """Settings of a rule about a tool."""
 
-    Attributes:
-        in_use: The cluster has such a tool, though the repository does not show it.
-    """
-
-    in_use: bool = False
+    in_use: bool = False  #: The cluster has such a tool, though the repository does not show it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """A rule, as its module defines it; there is one of each.
+    """A rule, as its module defines it; there is one of each."""
 
-    Attributes:
-        id: The module's name, with hyphens.
-        severity: How bad a finding is that has no severity of its own.
-        summary: The first line of the manual.
-        manual: The manual.
-        see: Where the pain is shown.
-        target: What it runs on.
-        at_admission: Whether admission runs it and may deny on its errors.
-        is_api_rule: Whether it is the API server's: its errors are found in reading the object.
-        needs_inventory: Whether it must know nodes or domains.
-        needs_profile: Whether it looks at the profile of the pods' scheduler.
-        fixable: Whether its problems carry edits.
-        opt_in: Whether it only runs where it is enabled, selected or named by a policy.
-        decidable: Whether the nodes that an autoscaler adds decide it.
-        params: The type of its settings; None for a rule without.
-        check: Yields the problems of a target; none where something else reports them.
-        needs: Of a workload's parts and ``broken_rules`` those without any of which it finds nothing; None if
-            it may find something.
-    """
-
-    id: str
-    severity: Severity
-    summary: str
-    manual: str
-    see: str
-    target: RuleTarget
-    at_admission: AtAdmission
-    is_api_rule: bool
-    needs_inventory: bool
-    needs_profile: bool
-    fixable: bool
-    opt_in: bool
-    decidable: bool
-    params: type[Any] | None
+    id: str  #: The module's name, with hyphens.
+    severity: Severity  #: How bad a finding is that has no severity of its own.
+    summary: str  #: The first line of the manual.
+    manual: str  #: The manual.
+    see: str  #: Where the pain is shown.
+    target: RuleTarget  #: What it runs on.
+    at_admission: AtAdmission  #: Whether admission runs it and may deny on its errors.
+    is_api_rule: bool  #: Whether it is the API server's: its errors are found in reading the object.
+    needs_inventory: bool  #: Whether it must know nodes or domains.
+    needs_profile: bool  #: Whether it looks at the profile of the pods' scheduler.
+    fixable: bool  #: Whether its problems carry edits.
+    opt_in: bool  #: Whether it only runs where it is enabled, selected or named by a policy.
+    decidable: bool  #: Whether the nodes that an autoscaler adds decide it.
+    params: type[Any] | None  #: The type of its settings; None for a rule without.
+    #: Yields the problems of a target; none where something else reports them.
     check: Callable[[Any, Context], Iterator[Problem]]
+    #: Of a workload's parts and ``broken_rules`` those without any of which it finds nothing; None if it may
+    #: find something.
     needs: frozenset[str] | None = None
 
     def may_find(self, parts: frozenset[str]) -> bool:

@@ -66,12 +66,9 @@ MIN_DOMAINS_SINCE = KubernetesVersion(1, 27)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Params(DocumentFields):
-    """The settings of the rule.
+    """The settings of the rule."""
 
-    Attributes:
-        autoscaled: Whether the cluster adds and removes nodes by itself. Then every workload is checked.
-    """
-
+    #: Whether the cluster adds and removes nodes by itself. Then every workload is checked.
     autoscaled: bool = False
 
 

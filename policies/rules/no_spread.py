@@ -47,13 +47,9 @@ OPT_IN = True
 
 @dataclass(frozen=True, slots=True)
 class Params(DocumentFields):
-    """Settings.
+    """Settings."""
 
-    Attributes:
-        min_replicas: The replicas from which a workload must be spread.
-    """
-
-    min_replicas: int = 2
+    min_replicas: int = 2  #: The replicas from which a workload must be spread.
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

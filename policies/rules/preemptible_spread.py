@@ -140,17 +140,13 @@ class _Highest:
 
 @dataclass(slots=True)
 class _Priorities:
-    """The priorities of a repository.
+    """The priorities of a repository."""
 
-    Attributes:
-        classes: The PriorityClasses by name; the default ones by the empty name.
-        preemptors: The workloads that may have pods evicted, with the lowest priority that each may have.
-        some_unknown: Whether the class of some workload is not known.
-    """
-
+    #: The PriorityClasses by name; the default ones by the empty name.
     classes: Mapping[str, list[PriorityClass]]
+    #: The workloads that may have pods evicted, with the lowest priority that each may have.
     preemptors: FolderIndex[_Highest] = field(default_factory=lambda: FolderIndex(_Highest))
-    some_unknown: bool = False
+    some_unknown: bool = False  #: Whether the class of some workload is not known.
 
     @classmethod
     def of(cls, context: Context) -> _Priorities:

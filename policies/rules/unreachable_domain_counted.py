@@ -109,17 +109,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 class _Effect(NamedTuple):
-    """What comes of such domains.
+    """What comes of such domains."""
 
-    Attributes:
-        text: That; empty where nothing does.
-        fixable: Whether it does not if the constraint leaves them out.
-        evidence: What it was decided with, in brackets.
-    """
-
-    text: str = ""
-    fixable: bool = False
-    evidence: str = ""
+    text: str = ""  #: That; empty where nothing does.
+    fixable: bool = False  #: Whether it does not if the constraint leaves them out.
+    evidence: str = ""  #: What it was decided with, in brackets.
 
 
 def _decided(

@@ -155,21 +155,14 @@ def _too_few(
 
 @dataclass(slots=True)
 class _Places:
-    """Where the volumes of a claim template are, or can be.
+    """Where the volumes of a claim template are, or can be."""
 
-    Attributes:
-        template: The name of the template.
-        values: The domains.
-        pinned: How many volumes each domain has that are in that one only.
-        movable: How many others there are, or will be.
-        classes: The classes that will make volumes.
-    """
-
-    template: str
-    values: set[str] = field(default_factory=set)
+    template: str  #: The name of the template.
+    values: set[str] = field(default_factory=set)  #: The domains.
+    #: How many volumes each domain has that are in that one only.
     pinned: Counter[str] = field(default_factory=Counter)
-    movable: int = 0
-    classes: set[str] = field(default_factory=set)
+    movable: int = 0  #: How many others there are, or will be.
+    classes: set[str] = field(default_factory=set)  #: The classes that will make volumes.
 
     def add_bound(self, values: frozenset[str]) -> None:
         """Add a volume that exists, and can be used in some domains."""

@@ -41,85 +41,56 @@ def first_by_name(tied: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundStep:
-    """A pod that got a node.
+    """A pod that got a node."""
 
-    Attributes:
-        name: The pod's name.
-        namespace: Its namespace.
-        node: The node.
-        feasible: How many nodes were feasible.
-        tied: The feasible nodes with the highest total, by name.
-        score: That total; absent if only one node was feasible.
-        evicted: The pods that were evicted for it, as namespace/name; absent if none. ``tied`` are then the
-            nodes on which evictions were equally good.
-    """
-
-    name: str
-    namespace: str
-    node: str
-    feasible: Count
-    tied: tuple[str, ...]
-    score: Annotated[Count | None, OPTIONAL]
+    name: str  #: The pod's name.
+    namespace: str  #: Its namespace.
+    node: str  #: The node.
+    feasible: Count  #: How many nodes were feasible.
+    tied: tuple[str, ...]  #: The feasible nodes with the highest total, by name.
+    score: Annotated[Count | None, OPTIONAL]  #: That total; absent if only one node was feasible.
+    #: The pods that were evicted for it, as namespace/name; absent if none. ``tied`` are then the nodes on
+    #: which evictions were equally good.
     evicted: Annotated[tuple[str, ...] | None, OPTIONAL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingStep:
-    """A pod that got none; the next was tried.
+    """A pod that got none; the next was tried."""
 
-    Attributes:
-        name: The pod's name.
-        namespace: Its namespace.
-        message: The scheduler's FitError.
-        condition: The message of its PodScheduled condition.
-        evicted: The pods that were evicted for it all the same, as namespace/name; absent if none.
-        would_evict: The pods that kube-scheduler would evict for it and that were not, on each of the equally
-            good nodes; absent if none.
-        lost_volumes: Its volumes that no node reaches, so that it stays pending until one does; absent if
-            none.
-    """
-
-    name: str
-    namespace: str
-    message: str
-    condition: str
+    name: str  #: The pod's name.
+    namespace: str  #: Its namespace.
+    message: str  #: The scheduler's FitError.
+    condition: str  #: The message of its PodScheduled condition.
+    #: The pods that were evicted for it all the same, as namespace/name; absent if none.
     evicted: Annotated[tuple[str, ...] | None, OPTIONAL]
+    #: The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes;
+    #: absent if none.
     would_evict: Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]
+    #: Its volumes that no node reaches, so that it stays pending until one does; absent if none.
     lost_volumes: Annotated[tuple[LostVolume, ...] | None, OPTIONAL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The outcome of scheduling one pod.
+    """The outcome of scheduling one pod."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        node: Where it was bound; None if it stays pending.
-        score: The total of that node; None where one node alone was feasible, which the scheduler does not
-            score, and for a pending pod.
-        feasible: How many nodes were feasible, of those that were looked at.
-        tied: The feasible nodes with the best total, sorted by name.
-        message: The scheduler's FitError; empty if the pod was bound.
-        condition: The message of its PodScheduled condition; empty if the pod was bound.
-        evicted: The pods that were evicted for it, as namespace/name.
-        nominated_node: The node on which it waits for the room that they leave; empty if it does not.
-        room: The nodes on which evictions would make room for it equally well, each with those that would go.
-        lost_volumes: The volumes of a pending pod that no node reaches.
-    """
-
-    namespace: str
-    name: str
-    node: str | None = None
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    node: str | None = None  #: Where it was bound; None if it stays pending.
+    #: The total of that node; None where one node alone was feasible, which the scheduler does not score, and
+    #: for a pending pod.
     score: int | None = None
-    feasible: int = 0
-    tied: tuple[str, ...] = ()
-    message: str = ""
-    condition: str = ""
-    evicted: tuple[str, ...] = ()
+    feasible: int = 0  #: How many nodes were feasible, of those that were looked at.
+    tied: tuple[str, ...] = ()  #: The feasible nodes with the best total, sorted by name.
+    message: str = ""  #: The scheduler's FitError; empty if the pod was bound.
+    condition: str = ""  #: The message of its PodScheduled condition; empty if the pod was bound.
+    evicted: tuple[str, ...] = ()  #: The pods that were evicted for it, as namespace/name.
+    #: The node on which it waits for the room that they leave; empty if it does not.
     nominated_node: str = ""
+    #: The nodes on which evictions would make room for it equally well, each with those that would go.
     room: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    lost_volumes: tuple[LostVolume, ...] = ()
+    lost_volumes: tuple[LostVolume, ...] = ()  #: The volumes of a pending pod that no node reaches.
 
     def wire_form(self) -> BoundStep | PendingStep:
         """Return the step as it is sent."""

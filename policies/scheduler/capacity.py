@@ -32,18 +32,13 @@ class DomainCapacities:
     """The domains of one topology key that pods can go to, and how many each may hold.
 
     Each is itself only: what was found out about some capacities is kept by who they are.
-
-    Attributes:
-        key: The topology key.
-        domains: The names of the usable nodes of each domain that has some.
-        limit: How many pods a domain may hold above the minimum.
-        rises: Whether the minimum can be more than 0: no domain counts that no pod can reach, and there are
-            as many as ``minDomains`` requires.
     """
 
-    key: str
-    domains: Mapping[str, frozenset[str]]
-    limit: int
+    key: str  #: The topology key.
+    domains: Mapping[str, frozenset[str]]  #: The names of the usable nodes of each domain that has some.
+    limit: int  #: How many pods a domain may hold above the minimum.
+    #: Whether the minimum can be more than 0: no domain counts that no pod can reach, and there are as many
+    #: as ``minDomains`` requires.
     rises: bool
 
 
@@ -55,15 +50,10 @@ class UndecidedError(Exception):
 
 
 class Room(NamedTuple):
-    """The result of a search for the largest number of pods that fit.
+    """The result of a search for the largest number of pods that fit."""
 
-    Attributes:
-        pods: How many pods fit.
-        is_certain: Whether no more do; the search was given up otherwise.
-    """
-
-    pods: int
-    is_certain: bool
+    pods: int  #: How many pods fit.
+    is_certain: bool  #: Whether no more do; the search was given up otherwise.
 
     def below(self, wanted: int) -> int | None:
         """Return how many pods fit; None if as many as are wanted may.
@@ -111,17 +101,11 @@ _Minima: TypeAlias = tuple[int, ...]
 
 
 class _Step(NamedTuple):
-    """One minimum that rises.
+    """One minimum that rises."""
 
-    Attributes:
-        before: All minima before.
-        level: Whose minimum rises.
-        to: What it rises to.
-    """
-
-    before: _Minima
-    level: int
-    to: int
+    before: _Minima  #: All minima before.
+    level: int  #: Whose minimum rises.
+    to: int  #: What it rises to.
 
     def later(self, rise: _Minima, times: int) -> _Step:
         """Return the same step when the minima have risen that many times more."""
@@ -133,20 +117,14 @@ def _later(minima: _Minima, rise: _Minima, times: int) -> _Minima:
 
 
 class _Level(NamedTuple):
-    """The limits that all constraints on the same domains put on them together.
+    """The limits that all constraints on the same domains put on them together."""
 
-    Attributes:
-        limit: How many pods a domain may hold above the minimum; 0 if that never rises.
-        ceiling: How many it may hold whatever the minimum.
-        shapes: What is in domains: pairs of a shape of the level below and how many of it. A cluster has
-            thousands of domains, and few shapes.
-        inside: The most domains that are in one domain of each level above.
-    """
-
-    limit: int
-    ceiling: int
+    limit: int  #: How many pods a domain may hold above the minimum; 0 if that never rises.
+    ceiling: int  #: How many it may hold whatever the minimum.
+    #: What is in domains: pairs of a shape of the level below and how many of it. A cluster has thousands of
+    #: domains, and few shapes.
     shapes: Sequence[tuple[tuple[int, int], ...]]
-    inside: Sequence[int]
+    inside: Sequence[int]  #: The most domains that are in one domain of each level above.
 
     def cap(self, minimum: int) -> int:
         """Return how many pods a domain may hold."""
@@ -155,21 +133,13 @@ class _Level(NamedTuple):
 
 @dataclass(slots=True)
 class _Levels:
-    """Capacities from the finest to the coarsest, each domain with the domains of the level below in it.
+    """Capacities from the finest to the coarsest, each domain with the domains of the level below in it."""
 
-    Attributes:
-        levels: One for each set of domains.
-        tops: How many domains of the coarsest have each of its shapes.
-        sizes: What a comparison costs that looks at a level and those below.
-        spent: What all comparisons have cost.
-        reached: The last minima that can be reached for certain.
-    """
-
-    levels: Sequence[_Level]
-    tops: Sequence[int]
-    sizes: Sequence[int]
-    spent: int = 0
-    reached: _Minima = ()
+    levels: Sequence[_Level]  #: One for each set of domains.
+    tops: Sequence[int]  #: How many domains of the coarsest have each of its shapes.
+    sizes: Sequence[int]  #: What a comparison costs that looks at a level and those below.
+    spent: int = 0  #: What all comparisons have cost.
+    reached: _Minima = ()  #: The last minima that can be reached for certain.
 
     def __post_init__(self) -> None:
         self.reached = (0,) * len(self.levels)

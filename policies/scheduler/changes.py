@@ -62,20 +62,13 @@ _RANK: Final = {what: rank for rank, what in enumerate(ChangeKind)}
 
 
 class RemadeClaims(NamedTuple):
-    """Claims that are deleted with their data and made again, for volumes where the pod may go.
+    """Claims that are deleted with their data and made again, for volumes where the pod may go."""
 
-    Attributes:
-        namespace: Their namespace.
-        pod: The pod that uses them.
-        names: Their names.
-        storage_class: The class that they are made in; empty for their own.
-        like: The class that this one is like but for waiting for the pod; empty for a class that exists.
-    """
-
-    namespace: str
-    pod: str
-    names: tuple[str, ...]
-    storage_class: str = ""
+    namespace: str  #: Their namespace.
+    pod: str  #: The pod that uses them.
+    names: tuple[str, ...]  #: Their names.
+    storage_class: str = ""  #: The class that they are made in; empty for their own.
+    #: The class that this one is like but for waiting for the pod; empty for a class that exists.
     like: str = ""
 
 
@@ -85,25 +78,17 @@ NOTHING_REMADE: Final = RemadeClaims("", "", ())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterChange:
-    """One change of the cluster.
+    """One change of the cluster."""
 
-    Attributes:
-        what: What is changed, one of ``IN_CLUSTER``.
-        nodes: The names of the nodes that change, of new nodes those that they are like.
-        count: How many nodes, or claims, change.
-        key: The label that nodes get; the topology key whose domain new nodes are in, empty for any domain.
-        value: The value of the label; None for a domain that there is not yet.
-        without: The keys of taints that new nodes must not have, though those that they are like have them.
-        remade: The claims that are made again, none where nodes change.
-    """
-
-    what: ChangeKind
-    nodes: tuple[str, ...] = ()
-    count: int = 1
+    what: ChangeKind  #: What is changed, one of ``IN_CLUSTER``.
+    nodes: tuple[str, ...] = ()  #: The names of the nodes that change, of new nodes those that they are like.
+    count: int = 1  #: How many nodes, or claims, change.
+    #: The label that nodes get; the topology key whose domain new nodes are in, empty for any domain.
     key: str = ""
-    value: str | None = None
+    value: str | None = None  #: The value of the label; None for a domain that there is not yet.
+    #: The keys of taints that new nodes must not have, though those that they are like have them.
     without: tuple[str, ...] = ()
-    remade: RemadeClaims = NOTHING_REMADE
+    remade: RemadeClaims = NOTHING_REMADE  #: The claims that are made again, none where nodes change.
 
     @property
     def cost(self) -> tuple[float, float]:
@@ -113,25 +98,18 @@ class ClusterChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One change; without any of the values below ``constraint`` it removes what is named.
+    """One change; without any of the values below ``constraint`` it removes what is named."""
 
-    Attributes:
-        what: What is changed.
-        constraint: Which constraint, by its position among those in force; None for the pod.
-        value: The new value of the constraint's field.
-        taints: The taints to tolerate.
-        requests: The most that the pod may request, of the resources of which it must request less.
-        given_up: How much of a number is given up; compares changes of one kind.
-        hollow: Whether so little is left of what the field is for that the next kind of change, or even
-            removing it, is better: a maxSkew that allows nearly everything, a node that runs the cluster.
-    """
-
-    what: ChangeKind
+    what: ChangeKind  #: What is changed.
+    #: Which constraint, by its position among those in force; None for the pod.
     constraint: int | None = None
-    value: int | str | None = None
-    taints: tuple[Taint, ...] = ()
+    value: int | str | None = None  #: The new value of the constraint's field.
+    taints: tuple[Taint, ...] = ()  #: The taints to tolerate.
+    #: The most that the pod may request, of the resources of which it must request less.
     requests: Requests = ()
-    given_up: float = 0
+    given_up: float = 0  #: How much of a number is given up; compares changes of one kind.
+    #: Whether so little is left of what the field is for that the next kind of change, or even removing it,
+    #: is better: a maxSkew that allows nearly everything, a node that runs the cluster.
     hollow: bool = False
 
     @property

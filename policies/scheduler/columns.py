@@ -50,13 +50,9 @@ class Column:
 
 
 class Table:
-    """Rows of a column each, added as they are needed, all with the same number of entries.
+    """Rows of a column each, added as they are needed, all with the same number of entries."""
 
-    Attributes:
-        data: Shape ``(rows, capacity)``, int64; replaced when it grows.
-    """
-
-    data: NDArray[np.int64]
+    data: NDArray[np.int64]  #: Shape ``(rows, capacity)``, int64; replaced when it grows.
     __slots__ = ("_cells", "_rows", "data")
 
     def __init__(self) -> None:

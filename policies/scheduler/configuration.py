@@ -99,19 +99,13 @@ class DefaultingType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerProfile:
-    """One profile, and what it gives to pods without constraints.
+    """One profile, and what it gives to pods without constraints."""
 
-    Attributes:
-        scheduler_name: The ``schedulerName`` of the pods it schedules.
-        defaulting_type: Where its constraints come from.
-        constraints: Those that have an effect; empty where the plugin is disabled.
-        plugins: The plugins that it runs.
-    """
-
-    scheduler_name: str = DEFAULT_SCHEDULER
-    defaulting_type: DefaultingType = DefaultingType.SYSTEM
+    scheduler_name: str = DEFAULT_SCHEDULER  #: The ``schedulerName`` of the pods it schedules.
+    defaulting_type: DefaultingType = DefaultingType.SYSTEM  #: Where its constraints come from.
+    #: Those that have an effect; empty where the plugin is disabled.
     constraints: tuple[Constraint, ...] = SYSTEM_CONSTRAINTS
-    plugins: Profile = DEFAULT_PROFILE
+    plugins: Profile = DEFAULT_PROFILE  #: The plugins that it runs.
 
 
 class UnknownSchedulerError(Exception):
@@ -123,14 +117,10 @@ class UnknownSchedulerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """The profiles of one kube-scheduler.
+    """The profiles of one kube-scheduler."""
 
-    Attributes:
-        profiles: By scheduler name.
-        fallback: The profile of every other scheduler name; None if there is none.
-    """
-
-    profiles: Mapping[str, SchedulerProfile]
+    profiles: Mapping[str, SchedulerProfile]  #: By scheduler name.
+    #: The profile of every other scheduler name; None if there is none.
     fallback: SchedulerProfile | None = None
 
     def profile_for(self, scheduler_name: str) -> SchedulerProfile | None:

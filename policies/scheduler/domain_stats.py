@@ -31,71 +31,48 @@ LISTED_EXTREMES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainStats:
-    """One domain.
+    """One domain."""
 
-    Attributes:
-        value: The label's value.
-        matching: Matching pods on the nodes that count.
-        nodes: Nodes that count.
-        counted: Whether any node counts; otherwise the domain does not exist for the minimum.
-        skew: What the domain would be above the minimum with the pod; None for a soft constraint.
-        fits: Whether that is within maxSkew; None for a soft constraint.
-        feasible: Nodes of the domain that every plugin lets pass.
-    """
-
-    value: str
-    matching: Count
-    nodes: Count
-    counted: bool
-    skew: int | None
-    fits: bool | None
-    feasible: Annotated[Count, SentAs("feasibleNodes")]
+    value: str  #: The label's value.
+    matching: Count  #: Matching pods on the nodes that count.
+    nodes: Count  #: Nodes that count.
+    counted: bool  #: Whether any node counts; otherwise the domain does not exist for the minimum.
+    skew: int | None  #: What the domain would be above the minimum with the pod; None for a soft constraint.
+    fits: bool | None  #: Whether that is within maxSkew; None for a soft constraint.
+    feasible: Annotated[Count, SentAs("feasibleNodes")]  #: Nodes of the domain that every plugin lets pass.
 
 
 @dataclass(frozen=True, slots=True)
 class EqualDomains:
-    """Counted domains with equally many matching pods.
+    """Counted domains with equally many matching pods."""
 
-    Attributes:
-        matching: How many matching pods each has.
-        domains: How many these domains are.
-        feasible: How many of them have a node that every plugin lets pass.
-    """
-
-    matching: Count
-    domains: Count
+    matching: Count  #: How many matching pods each has.
+    domains: Count  #: How many these domains are.
+    #: How many of them have a node that every plugin lets pass.
     feasible: Annotated[Count, SentAs("feasibleDomains")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintStats:
-    """One constraint.
+    """One constraint."""
 
-    Attributes:
-        applied: The constraint.
-        counts_nothing: Whether no pod can ever match: there is no selector, or one that the release ignores.
-        minimum: The global minimum; None for a soft constraint.
-        skew_now: The skew before the pod is placed.
-        weight: What a matching pod adds to raw scores; None for a hard one, or where nothing was scored.
-        domain_count: Domains that exist.
-        lacking_nodes: Nodes without the topology key.
-        left_out_nodes: Nodes with the key that do not count: because of an inclusion policy, or because they
-            lack the key of another constraint.
-        histogram: The domains that exist by their matching pods, fewest first.
-        domains: All domains by value; or, where they are many, the worst, then the best.
-        all_listed: Whether that is all of them, also those that nodes carry which do not count.
-    """
-
-    applied: Annotated[AppliedConstraint, INLINE]
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    #: Whether no pod can ever match: there is no selector, or one that the release ignores.
     counts_nothing: bool
+    #: The global minimum; None for a soft constraint.
     minimum: Annotated[Count | None, SentAs("globalMinimum")]
-    skew_now: Count
+    skew_now: Count  #: The skew before the pod is placed.
+    #: What a matching pod adds to raw scores; None for a hard one, or where nothing was scored.
     weight: float | None
-    domain_count: Count
-    lacking_nodes: Annotated[Count, SentAs("nodesWithoutKey")]
+    domain_count: Count  #: Domains that exist.
+    lacking_nodes: Annotated[Count, SentAs("nodesWithoutKey")]  #: Nodes without the topology key.
+    #: Nodes with the key that do not count: because of an inclusion policy, or because they lack the key of
+    #: another constraint.
     left_out_nodes: Annotated[Count, SentAs("nodesLeftOut")]
-    histogram: tuple[EqualDomains, ...]
+    histogram: tuple[EqualDomains, ...]  #: The domains that exist by their matching pods, fewest first.
+    #: All domains by value; or, where they are many, the worst, then the best.
     domains: tuple[DomainStats, ...]
+    #: Whether that is all of them, also those that nodes carry which do not count.
     all_listed: Annotated[bool, SentAs("allDomains")]
 
     @property
@@ -173,19 +150,13 @@ def _domains(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """Feasible nodes of one score.
+    """Feasible nodes of one score."""
 
-    Attributes:
-        score: Of PodTopologySpread, 0 to 100; None where nothing was scored.
-        points: What the score adds to a node's total: times its weight in the profile.
-        count: How many nodes.
-        examples: The first of their names.
-    """
-
-    score: Count | None
+    score: Count | None  #: Of PodTopologySpread, 0 to 100; None where nothing was scored.
+    #: What the score adds to a node's total: times its weight in the profile.
     points: Annotated[int, INTERNAL]
-    count: Annotated[Count, SentAs("nodes")]
-    examples: tuple[str, ...]
+    count: Annotated[Count, SentAs("nodes")]  #: How many nodes.
+    examples: tuple[str, ...]  #: The first of their names.
 
     @property
     @sent
@@ -196,16 +167,12 @@ class Tier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The summary.
+    """The summary."""
 
-    Attributes:
-        constraints: What was counted for each constraint in force, in their order.
-        rejected: The nodes that are rejected, the largest group first.
-        tiers: The feasible nodes, the best score first; one tier without a score where nothing was scored.
-    """
-
+    #: What was counted for each constraint in force, in their order.
     constraints: tuple[ConstraintStats, ...]
-    rejected: tuple[RejectedNodes, ...]
+    rejected: tuple[RejectedNodes, ...]  #: The nodes that are rejected, the largest group first.
+    #: The feasible nodes, the best score first; one tier without a score where nothing was scored.
     tiers: tuple[Tier, ...]
 
     @property

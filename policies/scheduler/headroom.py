@@ -20,17 +20,13 @@ _COUNTING = frozenset({Plugin.NODE_RESOURCES_FIT, Plugin.POD_TOPOLOGY_SPREAD})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headroom:
-    """How many more pods fit.
+    """How many more pods fit."""
 
-    Attributes:
-        pods: How many; exact with one DoNotSchedule constraint or none, an upper bound with more.
-        constraint: The position of the constraint that limits them; None where only the room of nodes does.
-        domain: The domain that can take no more, so that the others may not; empty without a constraint,
-            and where there are fewer domains than ``minDomains``, which holds all of them back.
-    """
-
-    pods: int
+    pods: int  #: How many; exact with one DoNotSchedule constraint or none, an upper bound with more.
+    #: The position of the constraint that limits them; None where only the room of nodes does.
     constraint: int | None = None
+    #: The domain that can take no more, so that the others may not; empty without a constraint, and where
+    #: there are fewer domains than ``minDomains``, which holds all of them back.
     domain: str = ""
 
 

@@ -364,16 +364,9 @@ def _labels_in_table(pod: BoundPod) -> dict[str, str]:
 
 
 class PodOnNode(NamedTuple):
-    """Where a pod is.
+    """Where a pod is."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        node: The node that it is bound to.
-        terminating: Whether it is being deleted.
-    """
-
-    namespace: str
-    name: str
-    node: str
-    terminating: bool
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    node: str  #: The node that it is bound to.
+    terminating: bool  #: Whether it is being deleted.

@@ -15,17 +15,12 @@ from policies.scheduler.node_table import MISSING
 
 @dataclass(frozen=True)
 class LabelView:
-    """One label of every node.
+    """One label of every node."""
 
-    Attributes:
-        numbers: The number of each node's value, ``MISSING`` without the label; shape ``(n,)``.
-        texts: The value of each number; may hold values that no node has any more.
-        number_of: The number of each value.
-    """
-
+    #: The number of each node's value, ``MISSING`` without the label; shape ``(n,)``.
     numbers: NDArray[np.int32]
-    texts: tuple[str, ...]
-    number_of: dict[str, int]
+    texts: tuple[str, ...]  #: The value of each number; may hold values that no node has any more.
+    number_of: dict[str, int]  #: The number of each value.
 
     @cached_property
     def integers(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -30,15 +30,10 @@ MOST_CHANGES: Final = 10_000
 
 
 class ImageState(NamedTuple):
-    """An image of the cluster.
+    """An image of the cluster."""
 
-    Attributes:
-        size: Bytes, as the first of its nodes has it; others may have another.
-        slots: The node slots that have it.
-    """
-
-    size: int
-    slots: set[int]
+    size: int  #: Bytes, as the first of its nodes has it; others may have another.
+    slots: set[int]  #: The node slots that have it.
 
 
 class ImageTable:

@@ -12,15 +12,10 @@ MAX_SCORE: Final = 100
 
 
 class NodeScores(NamedTuple):
-    """A plugin's raw and normalized scores of each node, shape ``(n,)``; only the feasible nodes count.
+    """A plugin's raw and normalized scores of each node, shape ``(n,)``; only the feasible nodes count."""
 
-    Attributes:
-        raw: What Score returns.
-        normalized: After NormalizeScore; the same where the plugin has none.
-    """
-
-    raw: NDArray[np.int64]
-    normalized: NDArray[np.int64]
+    raw: NDArray[np.int64]  #: What Score returns.
+    normalized: NDArray[np.int64]  #: After NormalizeScore; the same where the plugin has none.
 
 
 def by_highest(

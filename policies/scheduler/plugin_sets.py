@@ -82,15 +82,10 @@ _SET: Final = field_names("enabled", "disabled")
 
 @dataclass(frozen=True, slots=True)
 class PluginSet:
-    """The plugins of one extension point.
+    """The plugins of one extension point."""
 
-    Attributes:
-        enabled: In their order; of weight 0 where none is given.
-        disabled: The names of those that are disabled, ``*`` for all.
-    """
-
-    enabled: tuple[Weighted, ...] = ()
-    disabled: frozenset[str] = frozenset()
+    enabled: tuple[Weighted, ...] = ()  #: In their order; of weight 0 where none is given.
+    disabled: frozenset[str] = frozenset()  #: The names of those that are disabled, ``*`` for all.
 
 
 #: What is configured of each point, ``multiPoint`` among them.

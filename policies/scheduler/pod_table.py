@@ -29,25 +29,15 @@ _Int64 = TypeVar("_Int64")
 
 
 class PodFields(NamedTuple, Generic[_Int32, _Bool, _Int64]):
-    """The columns of a pod table: the values of one pod, or of all of them.
+    """The columns of a pod table: the values of one pod, or of all of them."""
 
-    Attributes:
-        node: The slot of its node.
-        label_set: The number of its labels.
-        holding: The number of what it holds of its node.
-        terminating: Whether it is being deleted.
-        priority: Its priority.
-        started: When it started, in seconds since 1970.
-        number: A number that rises with every pod that came to the cluster.
-    """
-
-    node: _Int32
-    label_set: _Int32
-    holding: _Int32
-    terminating: _Bool
-    priority: _Int32
-    started: _Int64
-    number: _Int64
+    node: _Int32  #: The slot of its node.
+    label_set: _Int32  #: The number of its labels.
+    holding: _Int32  #: The number of what it holds of its node.
+    terminating: _Bool  #: Whether it is being deleted.
+    priority: _Int32  #: Its priority.
+    started: _Int64  #: When it started, in seconds since 1970.
+    number: _Int64  #: A number that rises with every pod that came to the cluster.
 
 
 #: One pod.

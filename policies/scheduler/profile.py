@@ -60,21 +60,14 @@ DEFAULT_RESOURCES: Final = (Weighted("cpu", 1), Weighted("memory", 1))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitArgs:
-    """The arguments of NodeResourcesFit.
+    """The arguments of NodeResourcesFit."""
 
-    Attributes:
-        strategy: How nodes are scored.
-        resources: What they are scored by.
-        shape: The points of RequestedToCapacityRatio: percent of utilization, and score from 0 to 10.
-        ignored: Extended resources that Filter ignores.
-        ignored_groups: The domains of extended resources that Filter ignores.
-    """
-
-    strategy: StrategyType = StrategyType.LEAST_ALLOCATED
-    resources: tuple[Weighted, ...] = DEFAULT_RESOURCES
+    strategy: StrategyType = StrategyType.LEAST_ALLOCATED  #: How nodes are scored.
+    resources: tuple[Weighted, ...] = DEFAULT_RESOURCES  #: What they are scored by.
+    #: The points of RequestedToCapacityRatio: percent of utilization, and score from 0 to 10.
     shape: tuple[tuple[int, int], ...] = ()
-    ignored: frozenset[str] = frozenset()
-    ignored_groups: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()  #: Extended resources that Filter ignores.
+    ignored_groups: frozenset[str] = frozenset()  #: The domains of extended resources that Filter ignores.
 
     def ignores(self, resource: str) -> bool:
         """Return whether Filter ignores a resource; of those of Kubernetes it ignores none.
@@ -126,40 +119,27 @@ DEFAULT_POST_FILTERS: Final = (DYNAMIC_RESOURCES, DEFAULT_PREEMPTION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One profile; by default the one of kube-scheduler without a configuration file.
+    """One profile; by default the one of kube-scheduler without a configuration file."""
 
-    Attributes:
-        scheduler_name: The ``schedulerName`` of the pods that it schedules.
-        filters: The plugins that reject nodes, in their order.
-        scores: The plugins that score nodes, in their order, with their weights.
-        post_filters: The plugins that add to the condition of a pod that fits nowhere, in their order.
-        narrows_by_name: Whether node names in a pod's affinity leave out the other nodes before any filter:
-            NodeAffinity's PreFilter.
-        filters_by_affinity: Whether NodeAffinity's Filter runs.
-        added_affinity: What NodeAffinity requires and prefers for every pod.
-        fit: The arguments of NodeResourcesFit.
-        balanced_resources: What NodeResourcesBalancedAllocation scores by.
-        hard_pod_affinity_weight: What a required affinity term of a running pod adds to the score.
-        ignores_preferred_terms: Whether InterPodAffinity scores only pods that have preferred terms.
-        percentage_of_nodes_to_score: As configured; None where it is not.
-        unmodeled: What it has that is not modeled, in words.
-        may_reject_more: Whether something of that may reject nodes.
-    """
-
-    scheduler_name: str = DEFAULT_SCHEDULER
-    filters: tuple[Plugin, ...] = DEFAULT_FILTERS
+    scheduler_name: str = DEFAULT_SCHEDULER  #: The ``schedulerName`` of the pods that it schedules.
+    filters: tuple[Plugin, ...] = DEFAULT_FILTERS  #: The plugins that reject nodes, in their order.
+    #: The plugins that score nodes, in their order, with their weights.
     scores: tuple[tuple[Plugin, int], ...] = DEFAULT_SCORES
+    #: The plugins that add to the condition of a pod that fits nowhere, in their order.
     post_filters: tuple[str, ...] = DEFAULT_POST_FILTERS
+    #: Whether node names in a pod's affinity leave out the other nodes before any filter: NodeAffinity's
+    #: PreFilter.
     narrows_by_name: bool = True
-    filters_by_affinity: bool = True
-    added_affinity: NodeAffinity = NO_AFFINITY
-    fit: FitArgs = DEFAULT_FIT
-    balanced_resources: tuple[str, ...] = DEFAULT_BALANCED
-    hard_pod_affinity_weight: int = 1
+    filters_by_affinity: bool = True  #: Whether NodeAffinity's Filter runs.
+    added_affinity: NodeAffinity = NO_AFFINITY  #: What NodeAffinity requires and prefers for every pod.
+    fit: FitArgs = DEFAULT_FIT  #: The arguments of NodeResourcesFit.
+    balanced_resources: tuple[str, ...] = DEFAULT_BALANCED  #: What NodeResourcesBalancedAllocation scores by.
+    hard_pod_affinity_weight: int = 1  #: What a required affinity term of a running pod adds to the score.
+    #: Whether InterPodAffinity scores only pods that have preferred terms.
     ignores_preferred_terms: bool = False
-    percentage_of_nodes_to_score: int | None = None
-    unmodeled: tuple[str, ...] = ()
-    may_reject_more: bool = False
+    percentage_of_nodes_to_score: int | None = None  #: As configured; None where it is not.
+    unmodeled: tuple[str, ...] = ()  #: What it has that is not modeled, in words.
+    may_reject_more: bool = False  #: Whether something of that may reject nodes.
 
     def weight(self, plugin: Plugin) -> int:
         """Return the weight of a plugin's score; 0 where it does not score.

@@ -96,17 +96,11 @@ def load_profile(
 
 @dataclass(frozen=True, slots=True)
 class SharedSettings:
-    """The settings of a configuration that all of its profiles share.
+    """The settings of a configuration that all of its profiles share."""
 
-    Attributes:
-        percentage: ``percentageOfNodesToScore``.
-        has_extenders: Whether there are extenders.
-        may_reject_more: Whether one of them filters nodes.
-    """
-
-    percentage: int | None
-    has_extenders: bool
-    may_reject_more: bool
+    percentage: int | None  #: ``percentageOfNodesToScore``.
+    has_extenders: bool  #: Whether there are extenders.
+    may_reject_more: bool  #: Whether one of them filters nodes.
 
     @classmethod
     def read(cls, config: Mapping[str, Any], found: ErrorList) -> SharedSettings:

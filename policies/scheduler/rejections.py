@@ -27,42 +27,27 @@ EVERY_NODE: Final = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """A resource that all nodes of a group lack.
+    """A resource that all nodes of a group lack."""
 
-    Attributes:
-        resource: Its name; ``pods`` counts them.
-        requested: What the pod takes: thousandths of cpu, units of anything else.
-        least: What is left where least is; below zero on an overcommitted node.
-        most: What is left where most is.
-    """
-
-    resource: str
-    requested: Count
+    resource: str  #: Its name; ``pods`` counts them.
+    requested: Count  #: What the pod takes: thousandths of cpu, units of anything else.
+    #: What is left where least is; below zero on an overcommitted node.
     least: Annotated[int, SentAs("leastLeft")]
-    most: Annotated[int, SentAs("mostLeft")]
+    most: Annotated[int, SentAs("mostLeft")]  #: What is left where most is.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkewViolation:
-    """A hard constraint that no node of a group satisfies.
+    """A hard constraint that no node of a group satisfies."""
 
-    Attributes:
-        constraint: Its position among those in force.
-        lacks_key: Whether the nodes lack the topology key; what follows is 0 then.
-        domain: Their domain, if it is one and the same.
-        domains: How many domains they are in.
-        matching: Matching pods in the domain where fewest are.
-        least: The smallest skew, which that domain would have.
-        most: The largest.
-    """
-
-    constraint: Count
+    constraint: Count  #: Its position among those in force.
+    #: Whether the nodes lack the topology key; what follows is 0 then.
     lacks_key: Annotated[bool, SentAs("missingKey")]
-    domain: str | None = None
-    domains: Count = 0
-    matching: Annotated[int, INTERNAL] = 0
-    least: Annotated[int, INTERNAL] = 0
-    most: Annotated[int, INTERNAL] = 0
+    domain: str | None = None  #: Their domain, if it is one and the same.
+    domains: Count = 0  #: How many domains they are in.
+    matching: Annotated[int, INTERNAL] = 0  #: Matching pods in the domain where fewest are.
+    least: Annotated[int, INTERNAL] = 0  #: The smallest skew, which that domain would have.
+    most: Annotated[int, INTERNAL] = 0  #: The largest.
 
     @property
     @sent
@@ -85,55 +70,35 @@ class SkewViolation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreachedVolume:
-    """A volume that a node of a group does not reach.
+    """A volume that a node of a group does not reach."""
 
-    Attributes:
-        claim: The claim that it is bound to.
-        volume: Its name.
-        reached_from: Which nodes reach it, as requirements of their labels.
-    """
-
-    claim: str
-    volume: str
-    reached_from: str
+    claim: str  #: The claim that it is bound to.
+    volume: str  #: Its name.
+    reached_from: str  #: Which nodes reach it, as requirements of their labels.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """Why one plugin rejects a group of nodes.
+    """Why one plugin rejects a group of nodes."""
 
-    Attributes:
-        plugin: The plugin.
-        texts: Its reasons, in the scheduler's words.
-        code: Whether evicting pods could help.
-        taint: The first one that is not tolerated, of TaintToleration.
-        shortages: What is lacking, of NodeResourcesFit.
-        violations: Every constraint that is not satisfied, of PodTopologySpread.
-        volumes: Every volume that is not reached, of VolumeBinding and VolumeZone.
-    """
-
-    plugin: Plugin
-    texts: Annotated[tuple[str, ...], SentAs("reasons")]
-    code: Code
-    taint: Taint | None = None
-    shortages: tuple[Shortage, ...] = ()
+    plugin: Plugin  #: The plugin.
+    texts: Annotated[tuple[str, ...], SentAs("reasons")]  #: Its reasons, in the scheduler's words.
+    code: Code  #: Whether evicting pods could help.
+    taint: Taint | None = None  #: The first one that is not tolerated, of TaintToleration.
+    shortages: tuple[Shortage, ...] = ()  #: What is lacking, of NodeResourcesFit.
+    #: Every constraint that is not satisfied, of PodTopologySpread.
     violations: tuple[SkewViolation, ...] = ()
+    #: Every volume that is not reached, of VolumeBinding and VolumeZone.
     volumes: tuple[UnreachedVolume, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedNodes:
-    """Nodes that are rejected for the same reasons.
+    """Nodes that are rejected for the same reasons."""
 
-    Attributes:
-        count: How many nodes.
-        examples: The first of their names.
-        rejections: Of every plugin that rejects them, in the order of the profile.
-    """
-
-    count: Annotated[Count, SentAs("nodes")]
-    examples: tuple[str, ...]
-    rejections: tuple[Rejection, ...]
+    count: Annotated[Count, SentAs("nodes")]  #: How many nodes.
+    examples: tuple[str, ...]  #: The first of their names.
+    rejections: tuple[Rejection, ...]  #: Of every plugin that rejects them, in the order of the profile.
 
 
 def rejected_nodes(

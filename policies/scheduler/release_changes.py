@@ -33,25 +33,16 @@ FIELDS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseChange:
-    """A change of one flag.
+    """A change of one flag."""
 
-    Attributes:
-        since: The first release that does so.
-        field: The attribute of ``Behavior`` that changes.
-        what: What changes, in one sentence for users of both releases.
-        source: Where it is written.
-        value: What it becomes.
-        backported: The patch releases of older minor releases that do so too.
-        message_only: Whether it changes only the message on a pod that fits nowhere.
-    """
-
-    since: KubernetesVersion
-    field: str
-    what: str
-    source: str
-    value: bool = True
+    since: KubernetesVersion  #: The first release that does so.
+    field: str  #: The attribute of ``Behavior`` that changes.
+    what: str  #: What changes, in one sentence for users of both releases.
+    source: str  #: Where it is written.
+    value: bool = True  #: What it becomes.
+    #: The patch releases of older minor releases that do so too.
     backported: tuple[KubernetesVersion, ...] = ()
-    message_only: bool = False
+    message_only: bool = False  #: Whether it changes only the message on a pod that fits nowhere.
 
     def is_in(self, version: KubernetesVersion) -> bool:
         """Return whether a release has the change."""

@@ -50,17 +50,11 @@ _Amounts = NDArray[np.int64]
 
 
 class BestNodes(NamedTuple):
-    """The best nodes for a pod, of which there is one at least.
+    """The best nodes for a pod, of which there is one at least."""
 
-    Attributes:
-        names: Their names, sorted.
-        feasible: How many nodes are feasible.
-        total: The score of the best.
-    """
-
-    names: tuple[str, ...]
-    feasible: int
-    total: int
+    names: tuple[str, ...]  #: Their names, sorted.
+    feasible: int  #: How many nodes are feasible.
+    total: int  #: The score of the best.
 
 
 class RepeatedRequests:

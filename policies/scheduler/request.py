@@ -25,48 +25,29 @@ class ConstraintOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentConstraint:
-    """A constraint in force, as it is sent.
+    """A constraint in force, as it is sent."""
 
-    Attributes:
-        origin: Where it comes from.
-        topology_key: The node label whose values are the domains.
-        when_unsatisfiable: Whether it filters nodes or scores them.
-        max_skew: How many more matching pods a domain may have than the global minimum.
-        min_domains: With fewer eligible domains than this the global minimum is 0.
-        node_affinity_policy: Whether nodes outside the pod's node affinity are left out.
-        node_taints_policy: Whether nodes with untolerated taints are left out.
-        selector: As kubectl prints it, narrowed by matchLabelKeys; null selects nothing.
-        self_match: Whether the pod itself is selected.
-    """
-
-    origin: ConstraintOrigin
-    topology_key: str
-    when_unsatisfiable: WhenUnsatisfiable
-    max_skew: Positive
-    min_domains: Positive
-    node_affinity_policy: NodeInclusionPolicy
-    node_taints_policy: NodeInclusionPolicy
-    selector: str | None
-    self_match: bool
+    origin: ConstraintOrigin  #: Where it comes from.
+    topology_key: str  #: The node label whose values are the domains.
+    when_unsatisfiable: WhenUnsatisfiable  #: Whether it filters nodes or scores them.
+    max_skew: Positive  #: How many more matching pods a domain may have than the global minimum.
+    min_domains: Positive  #: With fewer eligible domains than this the global minimum is 0.
+    node_affinity_policy: NodeInclusionPolicy  #: Whether nodes outside the pod's node affinity are left out.
+    node_taints_policy: NodeInclusionPolicy  #: Whether nodes with untolerated taints are left out.
+    selector: str | None  #: As kubectl prints it, narrowed by matchLabelKeys; null selects nothing.
+    self_match: bool  #: Whether the pod itself is selected.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedConstraint:
-    """A constraint as a release of kube-scheduler applies it to one pod.
+    """A constraint as a release of kube-scheduler applies it to one pod."""
 
-    Attributes:
-        constraint: With every field that the release ignores at its default.
-        origin: Where it comes from.
-        selector: Which pods it selects, narrowed by ``matchLabelKeys``; None for none.
-        self_match: 1 if the pod itself is selected, else 0.
-        counts_empty: Whether the release counts every pod for an empty selector; otherwise it takes it for no
-            selector at all (kubernetes/kubernetes#141339). True of any other selector.
-    """
-
-    constraint: Constraint
-    origin: ConstraintOrigin
-    selector: LabelSelector | None
-    self_match: int
+    constraint: Constraint  #: With every field that the release ignores at its default.
+    origin: ConstraintOrigin  #: Where it comes from.
+    selector: LabelSelector | None  #: Which pods it selects, narrowed by ``matchLabelKeys``; None for none.
+    self_match: int  #: 1 if the pod itself is selected, else 0.
+    #: Whether the release counts every pod for an empty selector; otherwise it takes it for no selector at
+    #: all (kubernetes/kubernetes#141339). True of any other selector.
     counts_empty: bool = True
 
     def wire_form(self) -> SentConstraint:
@@ -102,20 +83,15 @@ class AppliedConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulingRequest:
-    """The pod to place, and all that its placement depends on but the cluster.
+    """The pod to place, and all that its placement depends on but the cluster."""
 
-    Attributes:
-        pod: The incoming pod.
-        constraints: Those in force, in the order that the scheduler looks at them; without those that have no
-            effect since the profile does not run PodTopologySpread where they would.
-        behavior: What its release of kube-scheduler does.
-        pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is evaluated as the only
-            one that the node affinity of its pod matches.
-    """
-
-    pod: Pod
+    pod: Pod  #: The incoming pod.
+    #: Those in force, in the order that the scheduler looks at them; without those that have no effect since
+    #: the profile does not run PodTopologySpread where they would.
     constraints: tuple[AppliedConstraint, ...]
-    behavior: Behavior
+    behavior: Behavior  #: What its release of kube-scheduler does.
+    #: Whether a pod is made for each node, as a DaemonSet's are: every node is evaluated as the only one that
+    #: the node affinity of its pod matches.
     pinned: bool = False
     profile: Profile = DEFAULT_PROFILE
 

@@ -43,16 +43,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """The nodes that one plugin rejects, whatever the others do.
+    """The nodes that one plugin rejects, whatever the others do."""
 
-    Attributes:
-        plugin: The plugin.
-        reasons: The distinct reasons.
-        of_node: 1 + the position of each node's reason, 0 where the plugin lets it pass; shape ``(n,)``.
-    """
-
-    plugin: Plugin
-    reasons: tuple[Reason, ...]
+    plugin: Plugin  #: The plugin.
+    reasons: tuple[Reason, ...]  #: The distinct reasons.
+    #: 1 + the position of each node's reason, 0 where the plugin lets it pass; shape ``(n,)``.
     of_node: NDArray[np.intp]
 
     @classmethod
@@ -63,19 +58,12 @@ class Rejections:
 
 @dataclass(frozen=True, slots=True)
 class PluginScores:
-    """The scores of one plugin for the feasible nodes; the others have 0.
+    """The scores of one plugin for the feasible nodes; the others have 0."""
 
-    Attributes:
-        plugin: The plugin.
-        scores: What it gives all nodes, feasible or not.
-        feasible: The feasible nodes, shape ``(n,)``.
-        weight: What the profile multiplies it by.
-    """
-
-    plugin: Plugin
-    scores: NodeScores
-    feasible: NDArray[np.bool_]
-    weight: int
+    plugin: Plugin  #: The plugin.
+    scores: NodeScores  #: What it gives all nodes, feasible or not.
+    feasible: NDArray[np.bool_]  #: The feasible nodes, shape ``(n,)``.
+    weight: int  #: What the profile multiplies it by.
 
     @property
     def raw(self) -> NDArray[np.int64]:
@@ -95,19 +83,12 @@ class PluginScores:
 
 @dataclass(frozen=True, slots=True)
 class EligibleDomains:
-    """The domains of a constraint, whatever pods there are.
+    """The domains of a constraint, whatever pods there are."""
 
-    Attributes:
-        label: The topology key's values.
-        counted: The nodes that take part and have the label, shape ``(n,)``.
-        homes: The position of the value of each of these.
-        nodes: How many of these have each value, shape ``(d,)``.
-    """
-
-    label: LabelView
-    counted: NDArray[np.bool_]
-    homes: NDArray[np.intp]
-    nodes: NDArray[np.int64]
+    label: LabelView  #: The topology key's values.
+    counted: NDArray[np.bool_]  #: The nodes that take part and have the label, shape ``(n,)``.
+    homes: NDArray[np.intp]  #: The position of the value of each of these.
+    nodes: NDArray[np.int64]  #: How many of these have each value, shape ``(d,)``.
 
     @classmethod
     def of(cls, label: LabelView, eligible: NDArray[np.bool_]) -> EligibleDomains:
@@ -137,17 +118,11 @@ class EligibleDomains:
 
 @dataclass(frozen=True, kw_only=True)
 class DomainCounts:
-    """The domains of one constraint, with the pods that count in them.
+    """The domains of one constraint, with the pods that count in them."""
 
-    Attributes:
-        eligible: The domains.
-        of_node: The position of each node's value, -1 without the label; shape ``(n,)``.
-        on_nodes: Matching pods; shape ``(n,)``.
-    """
-
-    eligible: EligibleDomains
-    of_node: NDArray[np.int32]
-    on_nodes: NDArray[np.int64]
+    eligible: EligibleDomains  #: The domains.
+    of_node: NDArray[np.int32]  #: The position of each node's value, -1 without the label; shape ``(n,)``.
+    on_nodes: NDArray[np.int64]  #: Matching pods; shape ``(n,)``.
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -182,96 +157,67 @@ class DomainCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterResult:
-    """A DoNotSchedule constraint: what its check is made of on every node.
+    """A DoNotSchedule constraint: what its check is made of on every node."""
 
-    Attributes:
-        applied: The constraint.
-        domains: Its domains.
-        minimum: The global minimum.
-        skew: What the node's domain would be above the minimum with the pod; meaningless without the label.
-            Shape ``(n,)``.
-        satisfied: Whether the node may take the pod; never without the label. Shape ``(n,)``.
-    """
-
-    applied: AppliedConstraint
-    domains: DomainCounts
-    minimum: int
+    applied: AppliedConstraint  #: The constraint.
+    domains: DomainCounts  #: Its domains.
+    minimum: int  #: The global minimum.
+    #: What the node's domain would be above the minimum with the pod; meaningless without the label. Shape
+    #: ``(n,)``.
     skew: NDArray[np.int64]
+    #: Whether the node may take the pod; never without the label. Shape ``(n,)``.
     satisfied: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreResult:
-    """A ScheduleAnyway constraint: what its score is made of.
+    """A ScheduleAnyway constraint: what its score is made of."""
 
-    Attributes:
-        applied: The constraint.
-        domains: Its domains.
-        weight: ``ln(size + 2)``; None where nothing was scored.
-        matching: Pods that count against each node; shape ``(n,)``.
-    """
-
-    applied: AppliedConstraint
-    domains: DomainCounts
-    weight: float | None
-    matching: NDArray[np.int64]
+    applied: AppliedConstraint  #: The constraint.
+    domains: DomainCounts  #: Its domains.
+    weight: float | None  #: ``ln(size + 2)``; None where nothing was scored.
+    matching: NDArray[np.int64]  #: Pods that count against each node; shape ``(n,)``.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preemption:
-    """The victims that would make room for a pod that fits nowhere, and the scheduler's message.
+    """The victims that would make room for a pod that fits nowhere, and the scheduler's message."""
 
-    Attributes:
-        nominated: The nodes on which the scheduler would make room, one of them at random; none where
-            evictions do not help.
-        victims: The pods that would be evicted on each of these, as namespace/name, the most important first.
-        message: What it adds to the pod's condition; empty where a node is nominated.
-    """
-
+    #: The nodes on which the scheduler would make room, one of them at random; none where evictions do not
+    #: help.
     nominated: tuple[str, ...]
+    #: The pods that would be evicted on each of these, as namespace/name, the most important first.
     victims: Mapping[str, tuple[str, ...]]
-    message: str
+    message: str  #: What it adds to the pod's condition; empty where a node is nominated.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulingResult:
-    """Where a pod could go. Holds copies alone, so it outlives the next event.
+    """Where a pod could go. Holds copies alone, so it outlives the next event."""
 
-    Attributes:
-        request: The pod, and its constraints.
-        names: The nodes, sorted by name; the axis ``n``.
-        results: One for each constraint in force, in their order.
-        rejections: Of each plugin, in the order of the profile.
-        feasible: Whether every plugin lets the node pass, and it was looked at; shape ``(n,)``.
-        pre_filter: Whether there is a hard constraint.
-        pre_score: Whether there is a soft one to score.
-        raw_scores: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.
-        scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
-        message: The FitError; empty if the pod fits somewhere.
-        condition: The message of the pod's condition, with what preemption adds where it is tried; empty if
-            the pod fits somewhere.
-        unread: The lists of the cluster that decide whom preemption evicts, and are not known.
-        why_unread: Why lists could not be read that the pod's result depends on, by their names.
-        preemption: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is
-            not tried.
-        plugin_scores: Of each score plugin that does not skip; none where no node is feasible, or scores were
-            not wanted.
-    """
-
-    request: SchedulingRequest
-    names: tuple[str, ...]
-    results: tuple[FilterResult | ScoreResult, ...]
-    rejections: tuple[Rejections, ...]
+    request: SchedulingRequest  #: The pod, and its constraints.
+    names: tuple[str, ...]  #: The nodes, sorted by name; the axis ``n``.
+    results: tuple[FilterResult | ScoreResult, ...]  #: One for each constraint in force, in their order.
+    rejections: tuple[Rejections, ...]  #: Of each plugin, in the order of the profile.
+    #: Whether every plugin lets the node pass, and it was looked at; shape ``(n,)``.
     feasible: NDArray[np.bool_]
-    pre_filter: PhaseStatus
-    pre_score: PhaseStatus
+    pre_filter: PhaseStatus  #: Whether there is a hard constraint.
+    pre_score: PhaseStatus  #: Whether there is a soft one to score.
+    #: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.
     raw_scores: NDArray[np.int64] | None
+    #: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
     scores: NDArray[np.int64] | None
-    message: str
+    message: str  #: The FitError; empty if the pod fits somewhere.
+    #: The message of the pod's condition, with what preemption adds where it is tried; empty if the pod fits
+    #: somewhere.
     condition: str
+    #: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is not tried.
     preemption: Preemption | None = None
+    #: The lists of the cluster that decide whom preemption evicts, and are not known.
     unread: tuple[str, ...] = ()
+    #: Why lists could not be read that the pod's result depends on, by their names.
     why_unread: Mapping[str, str] = field(default_factory=dict)
+    #: Of each score plugin that does not skip; none where no node is feasible, or scores were not wanted.
     plugin_scores: tuple[PluginScores, ...] = ()
 
     @property

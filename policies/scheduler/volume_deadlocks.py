@@ -22,20 +22,14 @@ from policies.scheduler.result import FilterResult, SchedulingResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeDeadlock:
-    """A volume that no node reaches, or only nodes on which hard constraints allow no pod.
+    """A volume that no node reaches, or only nodes on which hard constraints allow no pod."""
 
-    Attributes:
-        claim: The claim that is bound to it.
-        volume: Its name.
-        reached_from: Which nodes reach it, as requirements of their labels.
-        reaching: How many nodes reach it; with none its zone is lost.
-        constraints: The positions of the constraints that reject some of these, among those in force.
-    """
-
-    claim: str
-    volume: str
-    reached_from: str
+    claim: str  #: The claim that is bound to it.
+    volume: str  #: Its name.
+    reached_from: str  #: Which nodes reach it, as requirements of their labels.
+    #: How many nodes reach it; with none its zone is lost.
     reaching: Annotated[Count, SentAs("reachingNodes")]
+    #: The positions of the constraints that reject some of these, among those in force.
     constraints: tuple[int, ...]
 
 

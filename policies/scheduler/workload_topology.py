@@ -32,36 +32,22 @@ REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})
 
 @dataclass(frozen=True, slots=True)
 class EligibleDomain:
-    """One value of a topology key.
+    """One value of a topology key."""
 
-    Attributes:
-        value: The value.
-        nodes: The eligible nodes, which take part in the constraint's counts.
-        usable: Those of them to which the pod could go.
-    """
-
-    value: str
-    nodes: tuple[Node, ...]
-    usable: tuple[Node, ...]
+    value: str  #: The value.
+    nodes: tuple[Node, ...]  #: The eligible nodes, which take part in the constraint's counts.
+    usable: tuple[Node, ...]  #: Those of them to which the pod could go.
 
 
 @dataclass(frozen=True)
 class WorkloadTopology:
-    """The nodes of a cluster, for a workload's hard constraints or for its soft ones.
+    """The nodes of a cluster, for a workload's hard constraints or for its soft ones."""
 
-    Attributes:
-        nodes: The nodes of the cluster.
-        tolerations: Of the pods.
-        affinity: Of the pods.
-        keys: The topology keys that an eligible node has.
-        behavior: What the release of Kubernetes does.
-    """
-
-    nodes: tuple[Node, ...]
-    tolerations: tuple[Toleration, ...]
-    affinity: NodeAffinity
-    keys: frozenset[str]
-    behavior: Behavior
+    nodes: tuple[Node, ...]  #: The nodes of the cluster.
+    tolerations: tuple[Toleration, ...]  #: Of the pods.
+    affinity: NodeAffinity  #: Of the pods.
+    keys: frozenset[str]  #: The topology keys that an eligible node has.
+    behavior: Behavior  #: What the release of Kubernetes does.
     _domains: dict[Hashable, tuple[list[EligibleDomain], DomainCapacities]] = field(
         default_factory=dict, compare=False
     )

@@ -39,15 +39,10 @@ _FILE = {"apiVersion": "v1", "kind": "List"}
 
 @dataclass(frozen=True)
 class Case:
-    """A Deployment all of whose replicas run, on a cluster with a few other pods.
+    """A Deployment all of whose replicas run, on a cluster with a few other pods."""
 
-    Attributes:
-        objects: The cluster.
-        folder: Where its files are: ``cluster.json``, ``before/`` and ``after/`` with one replica more.
-    """
-
-    objects: list[Object]
-    folder: Path
+    objects: list[Object]  #: The cluster.
+    folder: Path  #: Where its files are: ``cluster.json``, ``before/`` and ``after/`` with one replica more.
 
     @classmethod
     def random(cls, seed: int, folder: Path) -> Case:

@@ -52,15 +52,10 @@ OF_REPLICA_SET = ("apps/v1", "ReplicaSet", "web-1")
 
 
 class Walk(NamedTuple):
-    """The way of a review.
+    """The way of a review."""
 
-    Attributes:
-        steps: The file of each function of ours that was called, in order.
-        levels: Functions on the stack where the rules begin; None if none ran.
-    """
-
-    steps: list[str]
-    levels: int | None
+    steps: list[str]  #: The file of each function of ours that was called, in order.
+    levels: int | None  #: Functions on the stack where the rules begin; None if none ran.
 
     @property
     def modules(self) -> set[str]:

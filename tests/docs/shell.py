@@ -20,19 +20,12 @@ _OPERATORS = frozenset({"|", "&&", ">", ">>", "<"})
 
 @dataclass(frozen=True)
 class Ran:
-    """One command that ran.
+    """One command that ran."""
 
-    Attributes:
-        words: It and its arguments.
-        code: Its exit code.
-        stdout: What it wrote, which the next one of a pipeline reads.
-        stderr: What it said besides.
-    """
-
-    words: tuple[str, ...]
-    code: int
-    stdout: bytes
-    stderr: str = ""
+    words: tuple[str, ...]  #: It and its arguments.
+    code: int  #: Its exit code.
+    stdout: bytes  #: What it wrote, which the next one of a pipeline reads.
+    stderr: str = ""  #: What it said besides.
 
 
 def split(line: str) -> list[str]:

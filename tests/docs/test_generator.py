@@ -17,18 +17,11 @@ from policies.rules.base import all_rules
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a rule that does not exist.
+    """The settings of a rule that does not exist."""
 
-    Attributes:
-        most: How many there may be
-            at once.
-        keys: Which labels count.
-        strict: Whether to be strict.
-    """
-
-    most: int = 3
-    keys: tuple[str, ...] = ("app", "tier")
-    strict: bool = True
+    most: int = 3  #: How many there may be at once.
+    keys: tuple[str, ...] = ("app", "tier")  #: Which labels count.
+    strict: bool = True  #: Whether to be strict.
 
 
 def test_every_rule_has_a_row_and_a_page() -> None:

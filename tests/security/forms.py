@@ -56,17 +56,11 @@ _Manifest: TypeAlias = dict[str, Any]
 
 
 class Form(NamedTuple):
-    """An object that must be denied, as somebody writes it.
+    """An object that must be denied, as somebody writes it."""
 
-    Attributes:
-        kind: Its kind.
-        text: The object, JSON as its author sends it.
-        parts: What is special about it.
-    """
-
-    kind: str
-    text: bytes
-    parts: tuple[str, ...]
+    kind: str  #: Its kind.
+    text: bytes  #: The object, JSON as its author sends it.
+    parts: tuple[str, ...]  #: What is special about it.
 
     @property
     def name(self) -> str:

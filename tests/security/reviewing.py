@@ -28,15 +28,10 @@ ZONES, PODS_A_NODE = 3, 2
 
 
 class Answer(NamedTuple):
-    """The cost and the response of a review.
+    """The cost and the response of a review."""
 
-    Attributes:
-        seconds: The processor's time, without reading the JSON.
-        response: The response of the AdmissionReview.
-    """
-
-    seconds: float
-    response: dict[str, Any]
+    seconds: float  #: The processor's time, without reading the JSON.
+    response: dict[str, Any]  #: The response of the AdmissionReview.
 
     @property
     def is_denied(self) -> bool:

@@ -17,15 +17,10 @@ FILLERS = ("a", " ", "(", " (", "{{", '"', "\\", ",", ": ", "\n", "-", ".", "é"
 
 
 class Shape(NamedTuple):
-    """A way to grow an object.
+    """A way to grow an object."""
 
-    Attributes:
-        name: Says which part grows, and of what.
-        make: Returns the object at a size.
-    """
-
-    name: str
-    make: Callable[[int], dict[str, Any]]
+    name: str  #: Says which part grows, and of what.
+    make: Callable[[int], dict[str, Any]]  #: Returns the object at a size.
 
 
 def a_rich_workload(*, hard: bool = True) -> dict[str, Any]:

@@ -17,17 +17,11 @@ NODES: Final = 30
 
 
 class ClusterShape(NamedTuple):
-    """A cluster of which a part grows.
+    """A cluster of which a part grows."""
 
-    Attributes:
-        objects: Yields its objects at a size.
-        spec: What the template under review has besides a container.
-        kind: The kind of the object under review.
-    """
-
-    objects: Callable[[int], Iterator[dict[str, Any]]]
-    spec: Mapping[str, Any] = {}
-    kind: str = "Deployment"
+    objects: Callable[[int], Iterator[dict[str, Any]]]  #: Yields its objects at a size.
+    spec: Mapping[str, Any] = {}  #: What the template under review has besides a container.
+    kind: str = "Deployment"  #: The kind of the object under review.
 
     def cluster(self, size: int) -> ClusterIndex:
         """Return the cluster at a size; all kinds are listed, as in one that is followed."""

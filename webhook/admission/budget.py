@@ -42,20 +42,14 @@ _DURATION: Final = re.compile(rf"([+-]?)((?:{_PART.pattern})+|0)")
 
 @dataclass(slots=True)
 class Budget:
-    """The time of one review.
+    """The time of one review."""
 
-    Attributes:
-        query: The query of the request's URL, which has the timeout.
-        started: When the request came, by ``clock``.
-        clock: Seconds that never go back.
-        rules_s: Seconds that the rules took that look at every node; None if they were not begun.
-        forecast_s: Seconds that the forecast of the next pod took; None if it was not begun.
-    """
-
-    query: str
-    started: float
-    clock: Callable[[], float] = time.monotonic
+    query: str  #: The query of the request's URL, which has the timeout.
+    started: float  #: When the request came, by ``clock``.
+    clock: Callable[[], float] = time.monotonic  #: Seconds that never go back.
+    #: Seconds that the rules took that look at every node; None if they were not begun.
     rules_s: float | None = field(default=None, init=False)
+    #: Seconds that the forecast of the next pod took; None if it was not begun.
     forecast_s: float | None = field(default=None, init=False)
 
     def limits(self) -> ReviewLimits:

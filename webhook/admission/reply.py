@@ -44,26 +44,18 @@ SLOW_FORECAST_S: Final = 0.5
 
 
 class Reply(NamedTuple):
-    """The answer to one review, with what logs and metrics are made of.
+    """The answer to one review, with what logs and metrics are made of."""
 
-    Attributes:
-        body: The AdmissionReview with the response, JSON.
-        review: The AdmissionReview of the request.
-        decision: The answer to its object.
-        budget: The time of the request, and what was spent of it.
-        waited_s: Seconds for which was waited for what the cache of the cluster did not have; None if nothing
-            was waited for.
-        preview_s: Seconds that the preview of a policy or namespace took; None if none was made.
-        unreviewable: What kept the object from being reviewed; empty if it was, or need not be.
-    """
-
-    body: bytes
-    review: Review
-    decision: Decision
-    budget: Budget
+    body: bytes  #: The AdmissionReview with the response, JSON.
+    review: Review  #: The AdmissionReview of the request.
+    decision: Decision  #: The answer to its object.
+    budget: Budget  #: The time of the request, and what was spent of it.
+    #: Seconds for which was waited for what the cache of the cluster did not have; None if nothing was waited
+    #: for.
     waited_s: float | None = None
+    #: Seconds that the preview of a policy or namespace took; None if none was made.
     preview_s: float | None = None
-    unreviewable: str = ""
+    unreviewable: str = ""  #: What kept the object from being reviewed; empty if it was, or need not be.
 
     @property
     def preliminary(self) -> bool:

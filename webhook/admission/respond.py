@@ -43,16 +43,11 @@ class RefusedReview(NamedTuple):
     """A request that gets an HTTP error instead of an answer.
 
     It never has Retry-After: the API server would call again until its timeout, and not apply failurePolicy.
-
-    Attributes:
-        status: The status.
-        message: Why.
-        errors: Every field that is wrong.
     """
 
-    status: HTTPStatus
-    message: str
-    errors: tuple[FieldError, ...] = ()
+    status: HTTPStatus  #: The status.
+    message: str  #: Why.
+    errors: tuple[FieldError, ...] = ()  #: Every field that is wrong.
 
 
 def respond(request: ReviewRequest, context: AdmissionContext) -> Reply | RefusedReview:

@@ -55,35 +55,20 @@ class UnreadableReviewError(ReviewError):
 
 
 class Review(NamedTuple):
-    """One request for admission.
+    """One request for admission."""
 
-    Attributes:
-        uid: Must be repeated in the answer.
-        operation: CREATE, UPDATE, DELETE or CONNECT.
-        group: The API group of ``kind``.
-        kind: The kind of the object that is sent.
-        sub_resource: The requested subresource; empty for the object itself.
-        namespace: The object's namespace; empty for none.
-        name: The object's name; empty while the API server has yet to make it up.
-        obj: The new object; None where the operation has none.
-        old_object: The stored object; None where the operation has none.
-        dry_run: Whether nothing will be stored.
-        user: Who sends the object to the API server; empty where that does not say it.
-        cut: What of the review was not read, in words.
-    """
-
-    uid: str
-    operation: str
-    group: str
-    kind: str
-    sub_resource: str
-    namespace: str
-    name: str
-    obj: dict[str, Any] | None
-    old_object: dict[str, Any] | None
-    dry_run: bool
-    user: str
-    cut: tuple[str, ...] = ()
+    uid: str  #: Must be repeated in the answer.
+    operation: str  #: CREATE, UPDATE, DELETE or CONNECT.
+    group: str  #: The API group of ``kind``.
+    kind: str  #: The kind of the object that is sent.
+    sub_resource: str  #: The requested subresource; empty for the object itself.
+    namespace: str  #: The object's namespace; empty for none.
+    name: str  #: The object's name; empty while the API server has yet to make it up.
+    obj: dict[str, Any] | None  #: The new object; None where the operation has none.
+    old_object: dict[str, Any] | None  #: The stored object; None where the operation has none.
+    dry_run: bool  #: Whether nothing will be stored.
+    user: str  #: Who sends the object to the API server; empty where that does not say it.
+    cut: tuple[str, ...] = ()  #: What of the review was not read, in words.
 
     @classmethod
     def parse(cls, body: bytes) -> Review:
@@ -201,39 +186,23 @@ _REQUEST = FieldPath(("request",))
 
 
 class ReviewResponse(TypedDict):
-    """The decision on an object, as the API server reads it.
+    """The decision on an object, as the API server reads it."""
 
-    Attributes:
-        uid: That of the request.
-        allowed: Whether the object is admitted.
-        status: Why it is not, as a Status of Kubernetes.
-        patchType: ``JSONPatch``.
-        patch: The changes, in base64.
-        warnings: What kubectl prints.
-        auditAnnotations: What the audit log keeps.
-    """
-
-    uid: str
-    allowed: bool
-    status: NotRequired[dict[str, Any]]
-    patchType: NotRequired[str]
-    patch: NotRequired[str]
-    warnings: NotRequired[list[str]]
-    auditAnnotations: NotRequired[dict[str, str]]
+    uid: str  #: That of the request.
+    allowed: bool  #: Whether the object is admitted.
+    status: NotRequired[dict[str, Any]]  #: Why it is not, as a Status of Kubernetes.
+    patchType: NotRequired[str]  #: ``JSONPatch``.
+    patch: NotRequired[str]  #: The changes, in base64.
+    warnings: NotRequired[list[str]]  #: What kubectl prints.
+    auditAnnotations: NotRequired[dict[str, str]]  #: What the audit log keeps.
 
 
 class ReviewAnswer(TypedDict):
-    """The AdmissionReview that answers another.
+    """The AdmissionReview that answers another."""
 
-    Attributes:
-        apiVersion: That of the request.
-        kind: That of the request.
-        response: What becomes of the object.
-    """
-
-    apiVersion: Annotated[str, Keywords(const=API_VERSION)]
-    kind: Annotated[str, Keywords(const="AdmissionReview")]
-    response: ReviewResponse
+    apiVersion: Annotated[str, Keywords(const=API_VERSION)]  #: That of the request.
+    kind: Annotated[str, Keywords(const="AdmissionReview")]  #: That of the request.
+    response: ReviewResponse  #: What becomes of the object.
 
 
 class Phase(StrEnum):
@@ -244,16 +213,10 @@ class Phase(StrEnum):
 
 
 class ReviewRequest(NamedTuple):
-    """A request whose body has come.
+    """A request whose body has come."""
 
-    Attributes:
-        body: The AdmissionReview, or its beginning.
-        phase: Which webhook is called.
-        budget: The time that the request has.
-        from_api_server: Whether the caller is taken for the API server: no other is told of the cluster.
-    """
-
-    body: bytes
-    phase: Phase
-    budget: Budget
+    body: bytes  #: The AdmissionReview, or its beginning.
+    phase: Phase  #: Which webhook is called.
+    budget: Budget  #: The time that the request has.
+    #: Whether the caller is taken for the API server: no other is told of the cluster.
     from_api_server: bool = True

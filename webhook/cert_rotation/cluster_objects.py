@@ -25,16 +25,11 @@ from webhook.registration import PATHS, configuration_path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSecret:
-    """A Secret as it was read.
+    """A Secret as it was read."""
 
-    Attributes:
-        source: What messages call it.
-        keyring: What it holds; nothing where it does not exist.
-        manifest: The object; None where it does not exist. Never shown: it has private keys.
-    """
-
-    source: str
-    keyring: Keyring
+    source: str  #: What messages call it.
+    keyring: Keyring  #: What it holds; nothing where it does not exist.
+    #: The object; None where it does not exist. Never shown: it has private keys.
     manifest: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
@@ -112,17 +107,11 @@ def _decoded(manifest: Mapping[str, Any]) -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """A webhook configuration as it was read.
+    """A webhook configuration as it was read."""
 
-    Attributes:
-        kind: Of the object.
-        name: Of the object.
-        manifest: The object; None where it does not exist.
-    """
-
-    kind: str
-    name: str
-    manifest: Mapping[str, Any] | None = None
+    kind: str  #: Of the object.
+    name: str  #: Of the object.
+    manifest: Mapping[str, Any] | None = None  #: The object; None where it does not exist.
 
     @property
     def source(self) -> str:

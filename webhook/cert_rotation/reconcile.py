@@ -41,17 +41,11 @@ class ClockError(ClusterError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedState:
-    """The certificates of a cluster as they were read.
+    """The certificates of a cluster as they were read."""
 
-    Attributes:
-        stored: The Secret.
-        configurations: Both webhook configurations, whether they exist or not.
-        trust: Which CAs the configurations trust, and since when.
-    """
-
-    stored: StoredSecret
-    configurations: tuple[Configuration, ...]
-    trust: Trust
+    stored: StoredSecret  #: The Secret.
+    configurations: tuple[Configuration, ...]  #: Both webhook configurations, whether they exist or not.
+    trust: Trust  #: Which CAs the configurations trust, and since when.
 
     @property
     def keyring(self) -> Keyring:

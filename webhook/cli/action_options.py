@@ -93,19 +93,13 @@ def action_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """The actions on the nodes of a cluster, and the objects of its pods.
+    """The actions on the nodes of a cluster, and the objects of its pods."""
 
-    Attributes:
-        actions: The actions, in the order in which they were given.
-        others: How many pods of other workloads are scheduled again.
-        running: The objects of the cluster's pods, once it was read.
-        autoscale: What adds nodes, as it was given.
-    """
-
-    actions: tuple[core_actions.Action, ...] = ()
-    others: int = 0
+    actions: tuple[core_actions.Action, ...] = ()  #: The actions, in the order in which they were given.
+    others: int = 0  #: How many pods of other workloads are scheduled again.
+    #: The objects of the cluster's pods, once it was read.
     running: pod_objects.PodObjects = field(default_factory=lambda: pod_objects.PodObjects())  # noqa: PLW0108  # imported late
-    autoscale: Autoscale = NO_AUTOSCALE
+    autoscale: Autoscale = NO_AUTOSCALE  #: What adds nodes, as it was given.
 
     @classmethod
     def read(cls, context: click.Context, values: dict[str, Any]) -> Happening:

@@ -40,13 +40,9 @@ autoscale_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Autoscale:
-    """The value of the option.
+    """The value of the option."""
 
-    Attributes:
-        source: A file, or ``deduced``; None without the option.
-    """
-
-    source: str | None
+    source: str | None  #: A file, or ``deduced``; None without the option.
 
     def read(self, cluster: ClusterIndex) -> NodeAutoscaler | None:
         """Return the autoscaler; None without the option.

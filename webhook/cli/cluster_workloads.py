@@ -32,19 +32,12 @@ _MANY: Final = 500
 
 
 class ReadCluster(NamedTuple):
-    """A cluster with its workloads.
+    """A cluster with its workloads."""
 
-    Attributes:
-        workloads: The workloads.
-        context: What they are evaluated by.
-        cluster: The cluster.
-        unread: What could not be read of it, a line each.
-    """
-
-    workloads: cluster_workloads.ClusterWorkloads
-    context: AdmissionContext
-    cluster: ClusterIndex
-    unread: tuple[str, ...]
+    workloads: cluster_workloads.ClusterWorkloads  #: The workloads.
+    context: AdmissionContext  #: What they are evaluated by.
+    cluster: ClusterIndex  #: The cluster.
+    unread: tuple[str, ...]  #: What could not be read of it, a line each.
 
 
 def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:

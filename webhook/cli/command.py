@@ -34,13 +34,9 @@ _SHARED: Final[Mapping[str, str]] = {
 
 
 class SharedOption(click.Option):
-    """An option that many commands have: their help names it, another command's says what it is.
+    """An option that many commands have: their help names it, another command's says what it is."""
 
-    Attributes:
-        described_by: The command that says it.
-    """
-
-    described_by: ClassVar[str] = "options"
+    described_by: ClassVar[str] = "options"  #: The command that says it.
 
 
 class LintOption(SharedOption):

@@ -55,26 +55,18 @@ evenkeel fix - < web.yaml > fixed.yaml
 
 @dataclass(slots=True)
 class _Read:
-    """The manifests that were read.
+    """The manifests that were read."""
 
-    Attributes:
-        sources: The files that kustomize built objects from.
-        texts: The files that are applied as they are, by the names that messages use.
-        paths: What files are opened by.
-        built: The objects that were built from the sources.
-        skipped: What was passed over and why.
-        unreadable: Whether some cannot be read.
-        broken: Whether some that were given are not there, or cannot be written.
-        unwritten: What could not be fixed because its file cannot be written.
-    """
-
-    sources: field_origins.FieldOrigins
+    sources: field_origins.FieldOrigins  #: The files that kustomize built objects from.
+    #: The files that are applied as they are, by the names that messages use.
     texts: dict[str, bytes] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    skipped: list[manifests_skipped.Skipped] = field(default_factory=list)
-    unreadable: bool = False
+    paths: dict[str, str] = field(default_factory=dict)  #: What files are opened by.
+    skipped: list[manifests_skipped.Skipped] = field(default_factory=list)  #: What was passed over and why.
+    unreadable: bool = False  #: Whether some cannot be read.
+    #: The objects that were built from the sources.
     built: list[ManifestObject] = field(default_factory=list)
-    broken: bool = False
+    broken: bool = False  #: Whether some that were given are not there, or cannot be written.
+    #: What could not be fixed because its file cannot be written.
     unwritten: list[Fix] = field(default_factory=list)
 
     def take_in(self, files: Iterable[str]) -> None:

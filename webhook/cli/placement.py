@@ -85,37 +85,23 @@ class Evaluator(Protocol[_Found]):
 
 
 class PlacementAnswer(NamedTuple, Generic[_Found]):
-    """The result for an object.
+    """The result for an object."""
 
-    Attributes:
-        found: What.
-        entry: The object.
-        context: What it was placed by.
-        node: The node that a pod is on, though it was placed as if it were scheduled again; empty for none.
-    """
-
-    found: _Found
-    entry: ManifestObject
-    context: AdmissionContext
+    found: _Found  #: What.
+    entry: ManifestObject  #: The object.
+    context: AdmissionContext  #: What it was placed by.
+    #: The node that a pod is on, though it was placed as if it were scheduled again; empty for none.
     node: str = ""
 
 
 class PlacementInput(NamedTuple):
-    """The input of a command.
+    """The input of a command."""
 
-    Attributes:
-        context: What pods are placed by, with what else is in the file.
-        entries: The objects: one, or all of the file that make pods.
-        namespace: Where they go if they name no namespace themselves.
-        problems: What is wrong with what else is in the file, a line each.
-        node: The node that the object, a pod, was on; empty for none.
-    """
-
-    context: AdmissionContext
-    entries: list[ManifestObject]
-    namespace: str
-    problems: list[str]
-    node: str = ""
+    context: AdmissionContext  #: What pods are placed by, with what else is in the file.
+    entries: list[ManifestObject]  #: The objects: one, or all of the file that make pods.
+    namespace: str  #: Where they go if they name no namespace themselves.
+    problems: list[str]  #: What is wrong with what else is in the file, a line each.
+    node: str = ""  #: The node that the object, a pod, was on; empty for none.
 
 
 def evaluate_object(

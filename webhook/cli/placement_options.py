@@ -42,37 +42,22 @@ with late_imports():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementOptions:
-    """The common options; what was not given is empty.
+    """The common options; what was not given is empty."""
 
-    Attributes:
-        words: The given object of the cluster, ``KIND/NAME`` or both by themselves.
-        files: The manifests, ``-`` for standard input.
-        name: Which object of them, ``KIND/NAME``.
-        namespace: The namespace of objects that name none.
-        cluster: The snapshot file.
-        live: Whether the live cluster is meant.
-        context: Its context of the kubeconfig.
-        evenkeel_namespace: Where it has Evenkeel.
-        evenkeel_service: The Service of Evenkeel there.
-        kubernetes_version: The release to behave as; empty for the live cluster's, or the newest known.
-        scheduler_config: The KubeSchedulerConfiguration file.
-        policy: SpreadPolicy files, whose defaults are injected first.
-        workload_kind: Descriptions of further kinds with a pod template.
-    """
-
-    words: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    name: str = ""
-    namespace: str = ""
-    cluster: str = ""
-    live: bool = False
-    context: str = ""
-    evenkeel_namespace: str = DEFAULT_EVENKEEL_NAMESPACE
-    evenkeel_service: str = DEFAULT_EVENKEEL_SERVICE
+    words: tuple[str, ...] = ()  #: The given object of the cluster, ``KIND/NAME`` or both by themselves.
+    files: tuple[str, ...] = ()  #: The manifests, ``-`` for standard input.
+    name: str = ""  #: Which object of them, ``KIND/NAME``.
+    namespace: str = ""  #: The namespace of objects that name none.
+    cluster: str = ""  #: The snapshot file.
+    live: bool = False  #: Whether the live cluster is meant.
+    context: str = ""  #: Its context of the kubeconfig.
+    evenkeel_namespace: str = DEFAULT_EVENKEEL_NAMESPACE  #: Where it has Evenkeel.
+    evenkeel_service: str = DEFAULT_EVENKEEL_SERVICE  #: The Service of Evenkeel there.
+    #: The release to behave as; empty for the live cluster's, or the newest known.
     kubernetes_version: str = ""
-    scheduler_config: str = ""
-    policy: tuple[str, ...] = ()
-    workload_kind: tuple[str, ...] = ()
+    scheduler_config: str = ""  #: The KubeSchedulerConfiguration file.
+    policy: tuple[str, ...] = ()  #: SpreadPolicy files, whose defaults are injected first.
+    workload_kind: tuple[str, ...] = ()  #: Descriptions of further kinds with a pod template.
 
     def check_cluster(self) -> None:
         """Make sure that no more than one cluster is given.

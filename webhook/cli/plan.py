@@ -117,23 +117,15 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """The cluster that is planned for, and how the workloads are found that it has.
+    """The cluster that is planned for, and how the workloads are found that it has."""
 
-    Attributes:
-        index: The cluster.
-        known: What is known of its pods besides.
-        snapshot: The workloads of a file; None for a live cluster.
-        file: The file.
-        api: The API server of a live cluster; None for a file.
-        name: What it is called in reports.
-    """
-
-    index: ClusterIndex
-    known: known_pods.KnownPods
+    index: ClusterIndex  #: The cluster.
+    known: known_pods.KnownPods  #: What is known of its pods besides.
+    #: The workloads of a file; None for a live cluster.
     snapshot: cluster_workloads.ClusterWorkloads | None = None
-    file: str = ""
-    api: kube_api_server.ApiServer | None = None
-    name: str = ""
+    file: str = ""  #: The file.
+    api: kube_api_server.ApiServer | None = None  #: The API server of a live cluster; None for a file.
+    name: str = ""  #: What it is called in reports.
 
 
 def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
@@ -216,17 +208,11 @@ def _read_cluster(
 
 @dataclass(frozen=True, slots=True)
 class _Sets:
-    """Reads both sets of manifests.
+    """Reads both sets of manifests."""
 
-    Attributes:
-        reader: Reads a set.
-        cluster: The cluster.
-        given: The options as click gives them.
-    """
-
-    reader: plan_sets.SetReader
-    cluster: _Cluster
-    given: dict[str, Any]
+    reader: plan_sets.SetReader  #: Reads a set.
+    cluster: _Cluster  #: The cluster.
+    given: dict[str, Any]  #: The options as click gives them.
 
     def before(
         self, compared: plan_from.GitRevision | str, options: LintOptions, after: plan_sets.LintedSet

@@ -39,17 +39,11 @@ _NAMING_FILES: Final = frozenset({"config_file", "scheduler_config", "policies",
 
 @dataclass(frozen=True, slots=True)
 class GitRevision:
-    """A revision that manifests are compared with.
+    """A revision that manifests are compared with."""
 
-    Attributes:
-        repository: The repository that has all the paths.
-        name: The revision as it was given.
-        commit: The commit that it names.
-    """
-
-    repository: git_revision.GitRepository
-    name: str
-    commit: str
+    repository: git_revision.GitRepository  #: The repository that has all the paths.
+    name: str  #: The revision as it was given.
+    commit: str  #: The commit that it names.
 
 
 def parse_from(text: str, paths: tuple[str, ...]) -> GitRevision | str:

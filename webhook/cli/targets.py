@@ -45,15 +45,10 @@ _USUAL_KINDS: Final = ("nodes", "pods", "services", "rc", "rs", "sts", "ns")
 
 @dataclass(frozen=True, slots=True)
 class ObjectTarget:
-    """An object that is named on the command line.
+    """An object that is named on the command line."""
 
-    Attributes:
-        kind: Its kind.
-        name: Its name.
-    """
-
-    kind: WorkloadKind
-    name: str
+    kind: WorkloadKind  #: Its kind.
+    name: str  #: Its name.
 
     def __str__(self) -> str:
         return f"{self.kind.kind.lower()}/{shown_name(self.name)}"
@@ -95,18 +90,12 @@ class Finder:
     """Finds an object among those of a snapshot, which pass by once.
 
     Of a Deployment a snapshot may have the ReplicaSets alone: it is made from the largest then.
-
-    Attributes:
-        target: The object.
-        namespace: Its namespace.
-        value: The object, once it was found.
-        note: What to say of the object that ``entry`` returns; empty for one that the snapshot has.
     """
 
-    target: ObjectTarget
-    namespace: str
-    value: dict[str, Any] | None = None
-    note: str = ""
+    target: ObjectTarget  #: The object.
+    namespace: str  #: Its namespace.
+    value: dict[str, Any] | None = None  #: The object, once it was found.
+    note: str = ""  #: What to say of the object that ``entry`` returns; empty for one that the snapshot has.
     _largest: tuple[workload.Owner, dict[str, Any]] | None = None
     _others: list[str] = field(default_factory=list)
     _kind_seen: bool = False

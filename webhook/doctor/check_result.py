@@ -17,20 +17,13 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One line of a report, as JSON has it too.
+    """One line of a report, as JSON has it too."""
 
-    Attributes:
-        group: The heading of the check in reports for people; set when the check has run.
-        check: The check's id, for programs; set when the check has run. An id never changes its meaning.
-        status: How bad it is.
-        evidence: What was observed, with names and numbers, on one line.
-        suggestion: What to do, a command where there is one; None if there is nothing to do.
-    """
-
-    group: str
-    check: str
-    status: CheckStatus
-    evidence: str
+    group: str  #: The heading of the check in reports for people; set when the check has run.
+    check: str  #: The check's id, for programs; set when the check has run. An id never changes its meaning.
+    status: CheckStatus  #: How bad it is.
+    evidence: str  #: What was observed, with names and numbers, on one line.
+    #: What to do, a command where there is one; None if there is nothing to do.
     suggestion: str | None = None
 
 

@@ -47,17 +47,11 @@ _WIDTH: Final = max(map(len, CheckStatus))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The results of the checks.
+    """The results of the checks."""
 
-    Attributes:
-        observed: What they checked.
-        url: The API server's.
-        results: Group by group, the worst first, among groups and inside each.
-    """
-
-    observed: Observations
-    url: str
-    results: tuple[CheckResult, ...]
+    observed: Observations  #: What they checked.
+    url: str  #: The API server's.
+    results: tuple[CheckResult, ...]  #: Group by group, the worst first, among groups and inside each.
 
     def count(self, status: CheckStatus) -> int:
         """Return how many results have a status."""

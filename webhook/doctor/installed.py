@@ -25,19 +25,12 @@ _YES: Final = frozenset({"1", "true", "t", "yes", "y", "on"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredWebhook:
-    """One webhook of a configuration.
+    """One webhook of a configuration."""
 
-    Attributes:
-        kind: The kind of the configuration.
-        configuration: The name of the configuration.
-        position: The index of the webhook there.
-        fields: The webhook as the API server returns it.
-    """
-
-    kind: str
-    configuration: str
-    position: int
-    fields: Mapping[str, Any]
+    kind: str  #: The kind of the configuration.
+    configuration: str  #: The name of the configuration.
+    position: int  #: The index of the webhook there.
+    fields: Mapping[str, Any]  #: The webhook as the API server returns it.
 
     @property
     def name(self) -> str:

@@ -85,56 +85,35 @@ class InstallationNames:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStatus:
-    """The status that a replica reports through the API server's proxy.
+    """The status that a replica reports through the API server's proxy."""
 
-    Attributes:
-        readyz: The answer of ``/readyz``.
-        unreachable: What came instead of a replica's answer; empty if it answered or the proxy is forbidden.
-    """
-
-    readyz: Observation[Object]
+    readyz: Observation[Object]  #: The answer of ``/readyz``.
+    #: What came instead of a replica's answer; empty if it answered or the proxy is forbidden.
     unreachable: str = ""
 
 
 class DryRunAnswer(NamedTuple):
-    """The outcome of a dry run.
+    """The outcome of a dry run."""
 
-    Attributes:
-        namespace: Where it was tried.
-        answered: The paths of the webhooks that were called and answered.
-        refusal: Why the API server would not store it; empty if it would.
-    """
-
-    namespace: str
-    answered: frozenset[str]
-    refusal: str
+    namespace: str  #: Where it was tried.
+    answered: frozenset[str]  #: The paths of the webhooks that were called and answered.
+    refusal: str  #: Why the API server would not store it; empty if it would.
 
 
 class PartlyInjected(NamedTuple):
-    """A controller some of whose pods were injected and some not.
+    """A controller some of whose pods were injected and some not."""
 
-    Attributes:
-        controller: Which.
-        missed: How many were not.
-        injected: How many were.
-        pod: The name of a missed one.
-    """
-
-    controller: WorkloadRef
-    missed: int
-    injected: int
-    pod: str
+    controller: WorkloadRef  #: Which.
+    missed: int  #: How many were not.
+    injected: int  #: How many were.
+    pod: str  #: The name of a missed one.
 
 
 class InjectionCounts(NamedTuple):
-    """How many pods were counted.
+    """How many pods were counted."""
 
-    Attributes:
-        pods: All pods.
-        partly: The controllers some of whose pods were injected; most missed first.
-    """
-
-    pods: int
+    pods: int  #: All pods.
+    #: The controllers some of whose pods were injected; most missed first.
     partly: tuple[PartlyInjected, ...]
 
 
@@ -144,49 +123,36 @@ _NOT_YET: Final = Missing("not read yet")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
-    """Everything that the checks read.
-
-    Attributes:
-        now: The time by which certificates are checked: the API server's where this machine's differs.
-        clock_skew: How far the clock of this machine is ahead of the API server's.
-        tool_version: The release of this program.
-        kubernetes_version: The API server's.
-        webhooks: The webhooks of each kind of configuration; None where there is no such configuration.
-        namespaces: kube-system and Evenkeel's own, as far as they exist.
-        all_namespaces: All namespaces.
-        selected: Whether there is any object that an objectSelector selects, by its text.
-        probe: What the webhooks answered to a dry run.
-        service: None if it does not exist.
-        through_service: What a replica says of itself through the port of the Service that the webhooks call.
-        deployment: None if it does not exist.
-        replicas: The pods that the Service selects and that are not terminating.
-        statuses: What replicas say of themselves, by pod name.
-        certificate: The certificates of the Secret as PEM; empty if there are none.
-        permissions: What the replicas' account needs or must not have, and whether it has it.
-        client_permissions: The same of the account of callers; empty where they are not authorized.
-        injection: Pods of the whole cluster.
-        selecting: The policies that give defaults to missed pods now, by their controllers.
-    """
+    """Everything that the checks read."""
 
     names: InstallationNames
+    #: The time by which certificates are checked: the API server's where this machine's differs.
     now: datetime
-    clock_skew: timedelta
-    tool_version: str
-    kubernetes_version: Observation[KubernetesVersion]
+    clock_skew: timedelta  #: How far the clock of this machine is ahead of the API server's.
+    tool_version: str  #: The release of this program.
+    kubernetes_version: Observation[KubernetesVersion]  #: The API server's.
+    #: The webhooks of each kind of configuration; None where there is no such configuration.
     webhooks: Observation[Mapping[str, tuple[RegisteredWebhook, ...] | None]]
-    namespaces: Observation[tuple[Object, ...]]
-    all_namespaces: Observation[tuple[Object, ...]]
+    namespaces: Observation[tuple[Object, ...]]  #: kube-system and Evenkeel's own, as far as they exist.
+    all_namespaces: Observation[tuple[Object, ...]]  #: All namespaces.
+    #: Whether there is any object that an objectSelector selects, by its text.
     selected: Observation[Mapping[str, bool]] = _NOT_YET
-    probe: Observation[DryRunAnswer] = _NOT_YET
-    service: Observation[Object | None]
+    probe: Observation[DryRunAnswer] = _NOT_YET  #: What the webhooks answered to a dry run.
+    service: Observation[Object | None]  #: None if it does not exist.
+    #: What a replica says of itself through the port of the Service that the webhooks call.
     through_service: Observation[ReplicaStatus] = _NOT_YET
-    deployment: Observation[Object | None]
+    deployment: Observation[Object | None]  #: None if it does not exist.
+    #: The pods that the Service selects and that are not terminating.
     replicas: Observation[tuple[ReplicaPod, ...]]
-    statuses: Mapping[str, ReplicaStatus]
+    statuses: Mapping[str, ReplicaStatus]  #: What replicas say of themselves, by pod name.
+    #: The certificates of the Secret as PEM; empty if there are none.
     certificate: Observation[bytes] = _NOT_YET
+    #: What the replicas' account needs or must not have, and whether it has it.
     permissions: Observation[Mapping[str, bool]] = _NOT_YET
+    #: The same of the account of callers; empty where they are not authorized.
     client_permissions: Observation[Mapping[str, bool]] = _NOT_YET
-    injection: Observation[InjectionCounts] = _NOT_YET
+    injection: Observation[InjectionCounts] = _NOT_YET  #: Pods of the whole cluster.
+    #: The policies that give defaults to missed pods now, by their controllers.
     selecting: Observation[Mapping[WorkloadRef, str]] = _NOT_YET
 
     def all_webhooks(self) -> tuple[RegisteredWebhook, ...]:

@@ -34,19 +34,13 @@ _LINGER_S: Final = 2.0
 
 
 class Connection(HttpToolsProtocol):
-    """Serves one client.
+    """Serves one client."""
 
-    Attributes:
-        settings: Those of the server.
-        ssl_context: Returns the context for the next handshake: that of the newest good certificate.
-        all_open: The open connections of the process.
-        most_open: How many there may be; 0 before the first one.
-    """
-
-    settings: ClassVar[Settings]
+    settings: ClassVar[Settings]  #: Those of the server.
+    #: Returns the context for the next handshake: that of the newest good certificate.
     ssl_context: ClassVar[Callable[[], ssl.SSLContext]]
-    all_open: ClassVar[set[Connection]] = set()
-    most_open: ClassVar[int] = 0
+    all_open: ClassVar[set[Connection]] = set()  #: The open connections of the process.
+    most_open: ClassVar[int] = 0  #: How many there may be; 0 before the first one.
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:  # uvicorn's
         super().__init__(*arguments, **keywords)

@@ -54,17 +54,11 @@ class MissingRest(Enum):
 
 
 class ReviewBody(NamedTuple):
-    """A body, or its beginning.
+    """A body, or its beginning."""
 
-    Attributes:
-        data: Its bytes.
-        missing: Why the rest is missing.
-        more: Whether more is to come, which is not read.
-    """
-
-    data: bytes
-    missing: MissingRest = MissingRest.NOTHING
-    more: bool = False
+    data: bytes  #: Its bytes.
+    missing: MissingRest = MissingRest.NOTHING  #: Why the rest is missing.
+    more: bool = False  #: Whether more is to come, which is not read.
 
 
 class BodyReader:

@@ -84,16 +84,11 @@ class _RemoteError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceLimits:
-    """The resources that one request may use.
+    """The resources that one request may use."""
 
-    Attributes:
-        timeout_s: Seconds, with those in which it waits for others.
-        memory_bytes: Memory, beyond what the server has already.
-        processor_s: Seconds of processor time; None for no limit but that of ``timeout_s``.
-    """
-
-    timeout_s: float
-    memory_bytes: int
+    timeout_s: float  #: Seconds, with those in which it waits for others.
+    memory_bytes: int  #: Memory, beyond what the server has already.
+    #: Seconds of processor time; None for no limit but that of ``timeout_s``.
     processor_s: float | None = None
 
 

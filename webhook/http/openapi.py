@@ -69,17 +69,11 @@ _SECURITY_SCHEMES: Final[dict[str, Schema]] = {
 
 
 class ProbeAnswer(TypedDict):
-    """Whether the server can be used.
+    """Whether the server can be used."""
 
-    Attributes:
-        status: ``ok`` or ``not ready``.
-        reasons: Why requests should go elsewhere.
-        warnings: What needs attention though the server is ready.
-    """
-
-    status: Literal["ok", "not ready"]
-    reasons: NotRequired[list[str]]
-    warnings: NotRequired[list[str]]
+    status: Literal["ok", "not ready"]  #: ``ok`` or ``not ready``.
+    reasons: NotRequired[list[str]]  #: Why requests should go elsewhere.
+    warnings: NotRequired[list[str]]  #: What needs attention though the server is ready.
 
 
 def document() -> dict[str, Any]:

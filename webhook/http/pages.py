@@ -39,16 +39,11 @@ if TYPE_CHECKING:
 
 
 class Guarded(NamedTuple):
-    """A route that shows what runs in a cluster.
+    """A route that shows what runs in a cluster."""
 
-    Attributes:
-        methods: The HTTP methods that it has; Flask refuses others.
-        resource: What its callers must have a right to.
-        limit: Returns the most bytes that a body may have; None where none is read.
-    """
-
-    methods: frozenset[str]
-    resource: Resource
+    methods: frozenset[str]  #: The HTTP methods that it has; Flask refuses others.
+    resource: Resource  #: What its callers must have a right to.
+    #: Returns the most bytes that a body may have; None where none is read.
     limit: Callable[[Settings], int] | None
 
 

@@ -19,27 +19,17 @@ JSON = "application/json"
 
 
 class ErrorDetail(TypedDict):
-    """The error in one field of a request.
+    """The error in one field of a request."""
 
-    Attributes:
-        field: The field, as Kubernetes writes paths.
-        message: What is wrong.
-    """
-
-    field: str
-    message: str
+    field: str  #: The field, as Kubernetes writes paths.
+    message: str  #: What is wrong.
 
 
 class ErrorAnswer(TypedDict):
-    """Every error of every route.
+    """Every error of every route."""
 
-    Attributes:
-        error: What is wrong.
-        details: Every field that is wrong; empty where the error is about none.
-    """
-
-    error: str
-    details: list[ErrorDetail]
+    error: str  #: What is wrong.
+    details: list[ErrorDetail]  #: Every field that is wrong; empty where the error is about none.
 
 
 def problem(message: str, errors: Iterable[FieldError] = ()) -> bytes:

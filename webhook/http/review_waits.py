@@ -43,17 +43,11 @@ _NO_TIME: Final = {Limit.TIMEOUT: "there was no time", Limit.BUSY: "other reques
 
 
 class BegunReview(NamedTuple):
-    """A review as far as it is answered.
+    """A review as far as it is answered."""
 
-    Attributes:
-        request: The request.
-        outcome: What came of it so far.
-        seconds: Seconds that it took to decide, without waiting.
-    """
-
-    request: ReviewRequest
-    outcome: Reply | RefusedReview
-    seconds: float
+    request: ReviewRequest  #: The request.
+    outcome: Reply | RefusedReview  #: What came of it so far.
+    seconds: float  #: Seconds that it took to decide, without waiting.
 
 
 class ReviewWaits:

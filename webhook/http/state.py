@@ -47,43 +47,31 @@ def preview_processes() -> ChildProcesses:
 
 @dataclass(slots=True, kw_only=True)
 class ServerState:
-    """Built once before the workers are forked; afterwards each worker has its own copy.
+    """Built once before the workers are forked; afterwards each worker has its own copy."""
 
-    Attributes:
-        settings: The server's settings.
-        current: What reviews are decided by.
-        telemetry: The metrics.
-        events: The log.
-        components: All that works beside the requests, in the order of starting; they stop in reverse.
-        now: The clock.
-        draining: Whether the process is to end.
-        forecasts: Those that the cluster makes too dear.
-        computing: Lets the requests that take long have half of the threads.
-        children: The processes that compute the answers of /v1.
-        previews: Those that compute what a policy changes.
-        workloads: The workloads of the cluster; None if there is no cluster.
-        with_policy: Returns the policies that would be in force with another one of the cluster; None where
-            the cluster has none.
-        monotonic: The clock that measures ages, in seconds.
-        path_tokens: Knows the API server by the paths that it calls; None to take every caller for it.
-        access: Decides who may use the routes that show what runs in a cluster; nobody, if nothing is said.
-    """
-
-    settings: Settings
-    current: CurrentContext
-    telemetry: Telemetry
-    events: EventLog
+    settings: Settings  #: The server's settings.
+    current: CurrentContext  #: What reviews are decided by.
+    telemetry: Telemetry  #: The metrics.
+    events: EventLog  #: The log.
+    #: All that works beside the requests, in the order of starting; they stop in reverse.
     components: list[Component] = field(default_factory=list)
-    now: Callable[[], datetime] = _now
-    draining: bool = False
+    now: Callable[[], datetime] = _now  #: The clock.
+    draining: bool = False  #: Whether the process is to end.
+    #: Those that the cluster makes too dear.
     forecasts: DearForecasts = field(init=False, default_factory=DearForecasts)
+    #: Lets the requests that take long have half of the threads.
     computing: MaxConcurrent = field(init=False)
-    children: ChildProcesses = field(init=False)
+    children: ChildProcesses = field(init=False)  #: The processes that compute the answers of /v1.
+    #: Those that compute what a policy changes.
     previews: ChildProcesses = field(init=False, default_factory=preview_processes)
-    workloads: ClusterWorkloads | None = None
+    workloads: ClusterWorkloads | None = None  #: The workloads of the cluster; None if there is no cluster.
+    #: Returns the policies that would be in force with another one of the cluster; None where the cluster has
+    #: none.
     with_policy: Callable[[SpreadPolicy], tuple[SpreadPolicy, ...]] | None = None
-    monotonic: Callable[[], float] = time.monotonic
+    monotonic: Callable[[], float] = time.monotonic  #: The clock that measures ages, in seconds.
+    #: Knows the API server by the paths that it calls; None to take every caller for it.
     path_tokens: PathTokens | None = None
+    #: Decides who may use the routes that show what runs in a cluster; nobody, if nothing is said.
     access: Authorizer = field(default_factory=ClosedAuthorizer)
     _observe_again: float = field(init=False, default=-math.inf)
     _observing: threading.Lock = field(init=False, default_factory=threading.Lock)

@@ -87,17 +87,12 @@ class ApiError(ClusterError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer, whatever its status.
+    """A whole answer, whatever its status."""
 
-    Attributes:
-        status: The HTTP status.
-        body: As it came; never shown by ``repr``, for it may hold a token or a private key.
-        headers: By their names in lower case.
-    """
-
-    status: int
+    status: int  #: The HTTP status.
+    #: As it came; never shown by ``repr``, for it may hold a token or a private key.
     body: bytes = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)  #: By their names in lower case.
 
     @property
     def ok(self) -> bool:
@@ -175,16 +170,12 @@ class Watch:
 
 
 class ApiServer(ABC):
-    """An API server, reached with the user's or the pod's credentials. Any number of threads may use one.
+    """An API server, reached with the user's or the pod's credentials. Any number of threads may use one."""
 
-    Attributes:
-        url: Where it is, for messages.
-        namespace: The namespace of the context, or of the pod's service account; ``default`` if none is set.
-        date: What its clock said with the last answer to ``call``; None if it has not said.
-    """
-
-    url: str
+    url: str  #: Where it is, for messages.
+    #: The namespace of the context, or of the pod's service account; ``default`` if none is set.
     namespace: str
+    #: What its clock said with the last answer to ``call``; None if it has not said.
     date: datetime | None = None
 
     @abstractmethod

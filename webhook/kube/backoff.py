@@ -14,16 +14,11 @@ _FIRST_S, _LONGEST_S = 0.5, 5.0
 
 @dataclass(slots=True)
 class Backoff:
-    """Pauses that double, a random half of each left out, until something went well for longer than one.
+    """Pauses that double, a random half of each left out, until something went well for longer than one."""
 
-    Attributes:
-        first_s: The first pause.
-        longest_s: The longest.
-        random: Returns numbers from 0 to 1.
-    """
-
-    first_s: float = _FIRST_S
-    longest_s: float = _LONGEST_S
+    first_s: float = _FIRST_S  #: The first pause.
+    longest_s: float = _LONGEST_S  #: The longest.
+    #: Returns numbers from 0 to 1.
     random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
     _next_s: float = field(init=False)
 

@@ -21,21 +21,13 @@ _MAX_LOGGED: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOutObject:
-    """An object that is left out.
+    """An object that is left out."""
 
-    Attributes:
-        kind: As the API names it.
-        namespace: Its namespace; empty if it has none, or it was not found.
-        name: Its name; empty if it was not found.
-        place: Where it was met, for one without a name.
-        reason: Why it cannot be read.
-    """
-
-    kind: str
-    namespace: str = ""
-    name: str = ""
-    place: str = ""
-    reason: str
+    kind: str  #: As the API names it.
+    namespace: str = ""  #: Its namespace; empty if it has none, or it was not found.
+    name: str = ""  #: Its name; empty if it was not found.
+    place: str = ""  #: Where it was met, for one without a name.
+    reason: str  #: Why it cannot be read.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", one_line(self.reason, _REASON_LENGTH))

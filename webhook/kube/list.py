@@ -41,17 +41,11 @@ _TIMEOUT_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list.
+    """A part of a list."""
 
-    Attributes:
-        first: Whether the list begins here, perhaps again: then what came before does not count.
-        items: The objects, with their apiVersion and kind.
-        left_out: Those that cannot be read.
-    """
-
-    first: bool
-    items: list[dict[str, Any]]
-    left_out: list[LeftOutObject]
+    first: bool  #: Whether the list begins here, perhaps again: then what came before does not count.
+    items: list[dict[str, Any]]  #: The objects, with their apiVersion and kind.
+    left_out: list[LeftOutObject]  #: Those that cannot be read.
 
 
 class Listing:

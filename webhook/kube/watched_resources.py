@@ -22,20 +22,13 @@ from policies.model.cluster_kinds import (
 
 @dataclass(frozen=True, slots=True)
 class ListedResource:
-    """A kind of object, and where an API server lists all of them.
+    """A kind of object, and where an API server lists all of them."""
 
-    Attributes:
-        api_version: Of the objects.
-        kind: Of the objects.
-        path: Of the list.
-        field_selector: Which of them are wanted; empty for all.
-        optional: Whether a cluster is read without them where that is refused, or it does not serve them.
-    """
-
-    api_version: str
-    kind: str
-    path: str
-    field_selector: str = ""
+    api_version: str  #: Of the objects.
+    kind: str  #: Of the objects.
+    path: str  #: Of the list.
+    field_selector: str = ""  #: Which of them are wanted; empty for all.
+    #: Whether a cluster is read without them where that is refused, or it does not serve them.
     optional: bool = False
 
     @property

@@ -46,18 +46,12 @@ _FITS: Final = "fits: {{ semverCompare .Values.range .Values.version }}"
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Another chart that a chart is made of.
+    """Another chart that a chart is made of."""
 
-    Attributes:
-        name: Its name.
-        version: The versions that fit.
-        repository: Where it comes from.
-        may_be_off: Whether the chart's values may switch it off.
-    """
-
-    name: str
-    version: str = ""
-    repository: str = ""
+    name: str  #: Its name.
+    version: str = ""  #: The versions that fit.
+    repository: str = ""  #: Where it comes from.
+    #: Whether the chart's values may switch it off.
     may_be_off: bool = field(default=False, compare=False, kw_only=True)
 
     def __str__(self) -> str:
@@ -67,16 +61,12 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """A chart with all that it is made of.
+    """A chart with all that it is made of."""
 
-    Attributes:
-        folder: Where it can be rendered.
-        linked: Folders in it that stand for others, and those.
-        absent: Dependencies that are not there, each with a chart in its place that shows that it is needed.
-    """
-
-    folder: str
+    folder: str  #: Where it can be rendered.
+    #: Folders in it that stand for others, and those.
     linked: Mapping[str, str] = field(default_factory=dict)
+    #: Dependencies that are not there, each with a chart in its place that shows that it is needed.
     absent: tuple[Dependency, ...] = ()
 
     def check(self, rendered: Iterable[tuple[bytes, bytes]]) -> None:
@@ -126,13 +116,9 @@ def dependencies(folder: Path) -> list[Dependency]:
 
 @dataclass(slots=True)
 class ChartLibrary:
-    """The charts of repositories, by their names; they are looked for when the first is needed.
+    """The charts of repositories, by their names; they are looked for when the first is needed."""
 
-    Attributes:
-        program: The path of helm.
-    """
-
-    program: str
+    program: str  #: The path of helm.
     _charts: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
     _fitting: dict[tuple[str, str], bool] = field(default_factory=dict)
 
@@ -206,17 +192,12 @@ def complete_chart(folder: str, library: ChartLibrary) -> Iterator[Complete]:
 
 @dataclass(slots=True)
 class _Linker:
-    """Makes a copy of a chart with all that it is made of.
+    """Makes a copy of a chart with all that it is made of."""
 
-    Attributes:
-        library: Where dependencies are looked for.
-        linked: The dependencies' places in the copy, and their folders.
-        absent: Those that are nowhere.
-    """
-
-    library: ChartLibrary
+    library: ChartLibrary  #: Where dependencies are looked for.
+    #: The dependencies' places in the copy, and their folders.
     linked: dict[str, str] = field(default_factory=dict)
-    absent: list[Dependency] = field(default_factory=list)
+    absent: list[Dependency] = field(default_factory=list)  #: Those that are nowhere.
 
     def link(self, source: Path, target: Path, place: Path, outer: tuple[Path, ...]) -> None:
         """Make a folder with links to all that a chart holds, and to the dependencies that it does not hold.

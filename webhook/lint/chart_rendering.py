@@ -37,17 +37,11 @@ MAX_ROUNDS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rendering:
-    """One rendering of a chart.
+    """One rendering of a chart."""
 
-    Attributes:
-        folder: The chart.
-        release: How it is installed.
-        source: What is skipped if it fails, but for the reason.
-    """
-
-    folder: str
-    release: Release
-    source: Skipped
+    folder: str  #: The chart.
+    release: Release  #: How it is installed.
+    source: Skipped  #: What is skipped if it fails, but for the reason.
 
     @property
     def key(self) -> tuple[str, Release]:

@@ -27,17 +27,11 @@ _STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helm:
-    """The program that renders charts, and its settings.
+    """The program that renders charts, and its settings."""
 
-    Attributes:
-        program: Its path.
-        kube_version: The release of Kubernetes that charts are rendered for.
-        library: Where dependencies of charts are looked for.
-    """
-
-    program: str
-    kube_version: str
-    library: chart_dependencies.ChartLibrary
+    program: str  #: Its path.
+    kube_version: str  #: The release of Kubernetes that charts are rendered for.
+    library: chart_dependencies.ChartLibrary  #: Where dependencies of charts are looked for.
 
 
 def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
@@ -110,19 +104,12 @@ def _template(folder: str, chart: chart_dependencies.Complete, source: str) -> s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartSource:
-    """A chart and how it is installed, as an object says.
+    """A chart and how it is installed, as an object says."""
 
-    Attributes:
-        folder: The chart's folder; empty where it would have to be downloaded.
-        release: How it is installed.
-        needs: What would have to be downloaded.
-        unread: What belongs to its values and is not read.
-    """
-
-    folder: str = ""
-    release: Release = field(default_factory=Release)
-    needs: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
+    folder: str = ""  #: The chart's folder; empty where it would have to be downloaded.
+    release: Release = field(default_factory=Release)  #: How it is installed.
+    needs: tuple[str, ...] = ()  #: What would have to be downloaded.
+    unread: tuple[str, ...] = ()  #: What belongs to its values and is not read.
 
 
 def chart_folder(root: Path, path: str) -> str:

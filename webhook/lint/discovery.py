@@ -34,17 +34,11 @@ _OF_CHART: Final = frozenset({"templates", "charts"})
 
 @dataclass(slots=True)
 class TrackedFiles:
-    """The files that Git tracks in a repository, of those whose names end in some way; read when needed.
+    """The files that Git tracks in a repository, of those whose names end in some way; read when needed."""
 
-    Attributes:
-        root: The repository's root, an absolute path; a folder that is no repository tracks nothing.
-        endings: How the names end.
-        problem: Why it is not known what is tracked.
-    """
-
-    root: Path
-    endings: tuple[str, ...]
-    problem: ToolError | None = None
+    root: Path  #: The repository's root, an absolute path; a folder that is no repository tracks nothing.
+    endings: tuple[str, ...]  #: How the names end.
+    problem: ToolError | None = None  #: Why it is not known what is tracked.
     _paths: frozenset[str] | None = field(default=None, init=False)
 
     def holds(self, path: Path) -> bool:
@@ -81,32 +75,24 @@ class TrackedFiles:
 
 @dataclass(slots=True)
 class Found:
-    """The files to read.
+    """The files to read."""
 
-    Attributes:
-        files: The files, and ``-``; without repeats.
-        named: Those of them that were given by name.
-        charts: The folders of Helm charts.
-        kustomizations: The kustomization files.
-        given: The folders that were given by name, or by the file that makes them what they are.
-        empty: Folders without any file to read, and whether they have files that the user excluded.
-        outside: Links that lead out of the repository.
-        special: What has the name of a file to read and is none, such as a named pipe.
-        ignore_refused: Files with patterns of what Git ignores that have no effect, and why.
-        ignored: How many files and folders are left out of each folder for Git's sake.
-        untold: What may be among them though Git tracks it: repositories whose index cannot be read, and why.
-    """
-
-    files: dict[str, None] = field(default_factory=dict)
-    named: set[str] = field(default_factory=set)
-    charts: list[str] = field(default_factory=list)
-    kustomizations: list[str] = field(default_factory=list)
+    files: dict[str, None] = field(default_factory=dict)  #: The files, and ``-``; without repeats.
+    named: set[str] = field(default_factory=set)  #: Those of them that were given by name.
+    charts: list[str] = field(default_factory=list)  #: The folders of Helm charts.
+    kustomizations: list[str] = field(default_factory=list)  #: The kustomization files.
+    #: The folders that were given by name, or by the file that makes them what they are.
     given: set[Path] = field(default_factory=set)
+    #: Folders without any file to read, and whether they have files that the user excluded.
     empty: dict[str, bool] = field(default_factory=dict)
-    outside: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)  #: Links that lead out of the repository.
+    #: What has the name of a file to read and is none, such as a named pipe.
     special: list[str] = field(default_factory=list)
+    #: Files with patterns of what Git ignores that have no effect, and why.
     ignore_refused: dict[str, str] = field(default_factory=dict)
+    #: How many files and folders are left out of each folder for Git's sake.
     ignored: dict[str, int] = field(default_factory=dict)
+    #: What may be among them though Git tracks it: repositories whose index cannot be read, and why.
     untold: dict[str, ToolError] = field(default_factory=dict)
 
     @property
@@ -191,17 +177,11 @@ def _is_folder(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InGit:
-    """The files of a folder that Git leaves out.
+    """The files of a folder that Git leaves out."""
 
-    Attributes:
-        ignored: The patterns in force.
-        tracked: What is tracked all the same.
-        is_ignored: Whether the folder itself is ignored, so that only what is tracked counts.
-    """
-
-    ignored: Ignored
-    tracked: TrackedFiles
-    is_ignored: bool = False
+    ignored: Ignored  #: The patterns in force.
+    tracked: TrackedFiles  #: What is tracked all the same.
+    is_ignored: bool = False  #: Whether the folder itself is ignored, so that only what is tracked counts.
 
     def leaves_out(self, path: Path, *, is_folder: bool = False) -> bool:
         """Return whether something in the folder is left out."""
@@ -218,21 +198,13 @@ class _InGit:
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through a folder.
+    """Goes through a folder."""
 
-    Attributes:
-        found: Takes the files.
-        roots: The folders that links may lead into.
-        excluded: What the user does not want to have read.
-        ignored: How many files and folders were left out because Git ignores them.
-        is_excluded: Whether some were left out because the user excluded them.
-    """
-
-    found: Found
-    roots: tuple[Path, ...]
-    excluded: Ignored
-    ignored: int = 0
-    is_excluded: bool = False
+    found: Found  #: Takes the files.
+    roots: tuple[Path, ...]  #: The folders that links may lead into.
+    excluded: Ignored  #: What the user does not want to have read.
+    ignored: int = 0  #: How many files and folders were left out because Git ignores them.
+    is_excluded: bool = False  #: Whether some were left out because the user excluded them.
 
     def take(self, shown: str, folder: Path, git: _InGit) -> None:
         """Take in a folder.

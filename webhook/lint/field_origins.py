@@ -35,18 +35,14 @@ _BREAK: Final = re.compile(r"\r\n|\r|\n")
 
 @dataclass(slots=True)
 class FieldOrigins:
-    """The files that kustomizations are built from.
+    """The files that kustomizations are built from."""
 
-    Attributes:
-        by_folder: The kustomizations that were found, by their folders.
-        contents: The files that were read, by the names that messages use; None for what cannot be read.
-        paths: What these are opened by.
-        builds: How many kustomizations that are built use a file.
-    """
-
+    #: The kustomizations that were found, by their folders.
     by_folder: Mapping[Path, Kustomization] = field(default_factory=dict)
+    #: The files that were read, by the names that messages use; None for what cannot be read.
     contents: dict[str, bytes | None] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)  #: What these are opened by.
+    #: How many kustomizations that are built use a file.
     builds: Counter[Path] = field(default_factory=Counter)
     _documents: dict[str, list[Document]] = field(default_factory=dict)
     _found: dict[tuple[str, str], dict[str, list[_Candidate]]] = field(default_factory=dict)
@@ -107,21 +103,13 @@ class FieldOrigins:
 
 @dataclass(slots=True)
 class _Candidate:
-    """An object on its way through kustomizations.
+    """An object on its way through kustomizations."""
 
-    Attributes:
-        name: Its name so far.
-        namespace: Its namespace so far, empty where none is said.
-        value: What its resource states.
-        layers: The texts that state parts of it.
-        names: Every name that it had.
-    """
-
-    name: str
-    namespace: str
-    value: Mapping[str, Any]
-    layers: list[Layer]
-    names: set[str]
+    name: str  #: Its name so far.
+    namespace: str  #: Its namespace so far, empty where none is said.
+    value: Mapping[str, Any]  #: What its resource states.
+    layers: list[Layer]  #: The texts that state parts of it.
+    names: set[str]  #: Every name that it had.
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,26 +159,17 @@ UNREADABLE: Final = "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text with manifests.
+    """One text with manifests."""
 
-    Attributes:
-        file: The name that messages use.
-        content: Its bytes.
-        named: Whether it was given by name, so that finding nothing in it is worth a word.
-        rendered: Whether a tool made it: then its lines are those of no file.
-        first_line: How many lines of the file are before it, for a part of a file.
-        namespace: Where objects go that name no namespace; empty if that is not known.
-        path: What the file is opened by, which may hold what a message must not; empty for what was made.
-        built: Returns an object of it with what kustomize built it from; None if kustomize did not.
-    """
-
-    file: str
-    content: bytes
-    named: bool = False
-    rendered: bool = False
-    first_line: int = 0
-    namespace: str = ""
+    file: str  #: The name that messages use.
+    content: bytes  #: Its bytes.
+    named: bool = False  #: Whether it was given by name, so that finding nothing in it is worth a word.
+    rendered: bool = False  #: Whether a tool made it: then its lines are those of no file.
+    first_line: int = 0  #: How many lines of the file are before it, for a part of a file.
+    namespace: str = ""  #: Where objects go that name no namespace; empty if that is not known.
+    #: What the file is opened by, which may hold what a message must not; empty for what was made.
     path: str = ""
+    #: Returns an object of it with what kustomize built it from; None if kustomize did not.
     built: Callable[[ManifestObject], ManifestObject] | None = None
 
 

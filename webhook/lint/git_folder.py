@@ -43,19 +43,12 @@ ListSettings = Callable[[Path], bytes]
 
 @dataclass(frozen=True, slots=True)
 class GitFolder:
-    """Where a repository keeps what Git reads.
+    """Where a repository keeps what Git reads."""
 
-    Attributes:
-        own: The folder of the work tree.
-        common: That of all work trees of the repository; mostly the same.
-        settings: Those of its settings that are used, with their values.
-        with_objects: Whether its objects are read; an index is read without them.
-    """
-
-    own: Path
-    common: Path
-    settings: tuple[tuple[str, str], ...]
-    with_objects: bool = True
+    own: Path  #: The folder of the work tree.
+    common: Path  #: That of all work trees of the repository; mostly the same.
+    settings: tuple[tuple[str, str], ...]  #: Those of its settings that are used, with their values.
+    with_objects: bool = True  #: Whether its objects are read; an index is read without them.
 
     @property
     def shared(self) -> tuple[str, ...]:

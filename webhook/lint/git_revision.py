@@ -59,19 +59,13 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class _Listed:
-    """The files of a revision.
+    """The files of a revision."""
 
-    Attributes:
-        entries: Those that can be read.
-        submodules: The paths of other repositories.
-        missing: The paths of files that a partial clone does not have.
-        unsafe: How many have a name that no file of a repository may have.
-    """
-
-    entries: list[_Entry] = field(default_factory=list)
-    submodules: list[str] = field(default_factory=list)
+    entries: list[_Entry] = field(default_factory=list)  #: Those that can be read.
+    submodules: list[str] = field(default_factory=list)  #: The paths of other repositories.
+    #: The paths of files that a partial clone does not have.
     missing: list[str] = field(default_factory=list)
-    unsafe: int = 0
+    unsafe: int = 0  #: How many have a name that no file of a repository may have.
 
 
 class GitRepository:

@@ -45,12 +45,9 @@ MAX_PREPARED: Final = 2**18
 
 
 class _Name(NamedTuple):
-    """The name of a file or folder.
+    """The name of a file or folder."""
 
-    Attributes:
-        pieces: What is before, between and behind the stars: expressions of a fixed length each.
-    """
-
+    #: What is before, between and behind the stars: expressions of a fixed length each.
     pieces: tuple[re.Pattern[bytes], ...]
 
     def fits(self, name: bytes) -> bool:
@@ -67,19 +64,13 @@ _NO_NAME: Final = _Name((re.compile(_NEVER),))
 
 
 class IgnorePattern(NamedTuple):
-    """A line of a ``.gitignore``.
+    """A line of a ``.gitignore``."""
 
-    Attributes:
-        names: The names of the path; None for ``**``, any number of them.
-        is_anchored: Whether they are the whole path from the folder of the file; else one is the path's last.
-        folders_only: Whether only folders are meant.
-        is_negated: Whether what fits is not ignored.
-    """
-
-    names: tuple[_Name | None, ...]
+    names: tuple[_Name | None, ...]  #: The names of the path; None for ``**``, any number of them.
+    #: Whether they are the whole path from the folder of the file; else one is the path's last.
     is_anchored: bool
-    folders_only: bool
-    is_negated: bool
+    folders_only: bool  #: Whether only folders are meant.
+    is_negated: bool  #: Whether what fits is not ignored.
 
     def fits(self, path: Sequence[bytes]) -> bool:
         """Return whether the names of a path fit."""
@@ -194,30 +185,20 @@ def _fits(wanted: Sequence[_Name | None], path: Sequence[bytes]) -> bool:
 
 @dataclass(slots=True)
 class Refused:
-    """The files with patterns that were not read, and what is left of the limits of the run.
+    """The files with patterns that were not read, and what is left of the limits of the run."""
 
-    Attributes:
-        files: The files, each with the reason.
-        left: Bytes of patterns that may yet be prepared.
-    """
-
-    files: dict[Path, str] = field(default_factory=dict)
-    left: int = MAX_PREPARED
+    files: dict[Path, str] = field(default_factory=dict)  #: The files, each with the reason.
+    left: int = MAX_PREPARED  #: Bytes of patterns that may yet be prepared.
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The patterns in force in a folder.
+    """The patterns in force in a folder."""
 
-    Attributes:
-        specs: A folder and its patterns, from the outermost folder to the innermost.
-        refused: Takes the files that are not read.
-        count: How many patterns there are.
-    """
-
+    #: A folder and its patterns, from the outermost folder to the innermost.
     specs: tuple[tuple[Path, tuple[IgnorePattern, ...]], ...] = ()
-    refused: Refused = field(default_factory=Refused, compare=False)
-    count: int = 0
+    refused: Refused = field(default_factory=Refused, compare=False)  #: Takes the files that are not read.
+    count: int = 0  #: How many patterns there are.
 
     def below(self, folder: Path) -> Ignored:
         """Return the patterns in force in a folder further down, which may have some of its own."""

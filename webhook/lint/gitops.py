@@ -174,19 +174,12 @@ _MARK: Final = re.compile(rf"""apiVersion["']?\s*:\s*["']?({_GROUPS})""".encode(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployed:
-    """An object that installs a chart.
+    """An object that installs a chart."""
 
-    Attributes:
-        location: Where it is.
-        kind: What it is.
-        title: Its kind and name.
-        chart: The chart.
-    """
-
-    location: Location
-    kind: SourceKind
-    title: str
-    chart: ChartSource
+    location: Location  #: Where it is.
+    kind: SourceKind  #: What it is.
+    title: str  #: Its kind and name.
+    chart: ChartSource  #: The chart.
 
     def skipped(self, reason: SkipReason, message: str, needs: tuple[str, ...] = ()) -> Skipped:
         """Return it as something that was skipped."""

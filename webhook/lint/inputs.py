@@ -34,33 +34,22 @@ _UNRESTRICTED: Final = "--load-restrictor=LoadRestrictionsNone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """The programs that may be run.
+    """The programs that may be run."""
 
-    Attributes:
-        charts: How charts are rendered.
-        kustomize: For kustomizations, ``kustomize`` or else ``kubectl kustomize``.
-    """
-
-    charts: Charts = field(default_factory=Charts)
-    kustomize: Rendering = Rendering.AUTO
+    charts: Charts = field(default_factory=Charts)  #: How charts are rendered.
+    kustomize: Rendering = Rendering.AUTO  #: For kustomizations, ``kustomize`` or else ``kubectl kustomize``.
 
 
 @dataclass(slots=True)
 class Texts:
-    """The texts to read.
+    """The texts to read."""
 
-    Attributes:
-        texts: By their files' names.
-        skipped: What was left out and why.
-        problems: What cannot be read.
-        missing: The files that were given and cannot be opened; they are among the problems, too.
-        sources: What kustomizations were built from; None if there are none.
-    """
-
-    texts: list[Text] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    problems: list[Finding] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)  #: By their files' names.
+    skipped: list[Skipped] = field(default_factory=list)  #: What was left out and why.
+    problems: list[Finding] = field(default_factory=list)  #: What cannot be read.
+    #: The files that were given and cannot be opened; they are among the problems, too.
     missing: list[str] = field(default_factory=list)
+    #: What kustomizations were built from; None if there are none.
     sources: field_origins.FieldOrigins | None = None
 
 

@@ -89,25 +89,17 @@ _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
 
 @dataclass(slots=True)
 class Listed:
-    """The entries of a kustomization, as they are written.
+    """The entries of a kustomization, as they are written."""
 
-    Attributes:
-        resources: Files and folders, or addresses, with manifests.
-        parts: Files with patches and the like.
-        plugins: Those of them whose objects steer kustomize.
-        sources: Files that objects are made of.
-        inline: Objects that steer kustomize and are in the kustomization itself.
-        charts: Charts, each by its name, its version, and where it comes from.
-        errors: Why it must not be built.
-    """
-
-    resources: list[str] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
-    plugins: list[str] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
+    resources: list[str] = field(default_factory=list)  #: Files and folders, or addresses, with manifests.
+    parts: list[str] = field(default_factory=list)  #: Files with patches and the like.
+    plugins: list[str] = field(default_factory=list)  #: Those of them whose objects steer kustomize.
+    sources: list[str] = field(default_factory=list)  #: Files that objects are made of.
+    #: Objects that steer kustomize and are in the kustomization itself.
     inline: list[str] = field(default_factory=list)
+    #: Charts, each by its name, its version, and where it comes from.
     charts: list[str] = field(default_factory=list)
-    errors: list[FieldError] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)  #: Why it must not be built.
 
     def every(self) -> Iterator[str]:
         """Yield every name that kustomize would open."""

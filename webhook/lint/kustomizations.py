@@ -44,25 +44,16 @@ class BuildRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Kustomization:
-    """A kustomization file.
+    """A kustomization file."""
 
-    Attributes:
-        file: The file.
-        resources: The files and folders that it lists, with their absolute paths.
-        parts: The files of patches and the like, with their absolute paths.
-        remote: What it lists that would have to be downloaded.
-        is_component: Whether it is only of use in another one.
-        document: What it says; None for one that cannot be read.
-        refusals: Why else it must not be built.
-    """
-
-    file: str
+    file: str  #: The file.
+    #: The files and folders that it lists, with their absolute paths.
     resources: frozenset[Path] = frozenset()
-    parts: frozenset[Path] = frozenset()
-    remote: tuple[str, ...] = ()
-    is_component: bool = False
-    document: Document | None = None
-    refusals: tuple[BuildRefusal, ...] = ()
+    parts: frozenset[Path] = frozenset()  #: The files of patches and the like, with their absolute paths.
+    remote: tuple[str, ...] = ()  #: What it lists that would have to be downloaded.
+    is_component: bool = False  #: Whether it is only of use in another one.
+    document: Document | None = None  #: What it says; None for one that cannot be read.
+    refusals: tuple[BuildRefusal, ...] = ()  #: Why else it must not be built.
 
     @property
     def folder(self) -> Path:

@@ -48,18 +48,13 @@ _KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintOptions:
-    """The options of a run.
+    """The options of a run."""
 
-    Attributes:
-        paths: Files, folders or ``-``.
-        config: The other options, with paths that count from the working folder.
-        exclude: Patterns of what is left out, and the folder they count from.
-        release: How the charts are installed that the command line names; None if unknown.
-    """
-
-    paths: tuple[str, ...]
-    config: LintConfig
+    paths: tuple[str, ...]  #: Files, folders or ``-``.
+    config: LintConfig  #: The other options, with paths that count from the working folder.
+    #: Patterns of what is left out, and the folder they count from.
     exclude: tuple[Path, tuple[str, ...]] | None = None
+    #: How the charts are installed that the command line names; None if unknown.
     release: Release | None = None
 
     @property

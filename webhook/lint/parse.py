@@ -69,17 +69,11 @@ _LINE_DIGITS: Final = 10
 
 @dataclass(slots=True)
 class Parsed:
-    """The objects of one text.
+    """The objects of one text."""
 
-    Attributes:
-        objects: Its Kubernetes objects.
-        skipped: What was passed over and why.
-        problems: Why it cannot be read.
-    """
-
-    objects: list[ManifestObject] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    problems: list[Finding] = field(default_factory=list)
+    objects: list[ManifestObject] = field(default_factory=list)  #: Its Kubernetes objects.
+    skipped: list[Skipped] = field(default_factory=list)  #: What was passed over and why.
+    problems: list[Finding] = field(default_factory=list)  #: Why it cannot be read.
 
 
 def parse(text: Text) -> Parsed:

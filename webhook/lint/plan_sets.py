@@ -29,42 +29,27 @@ from webhook.lint.run import LintJob, build_job, lint_texts, unreadable_source, 
 
 @dataclass(slots=True)
 class LintedSet:
-    """A set of manifests, and what lint says of it.
+    """A set of manifests, and what lint says of it."""
 
-    Attributes:
-        manifests: Its workloads, Services and Namespaces.
-        job: What it was linted by.
-        findings: What lint found, with files that cannot be read.
-        skipped: What was not read.
-        unreadable: Whether files that cannot be read are among it which the options do not ignore.
-        unfinished: The workloads that cannot be placed before another tool has filled in placeholders.
-        objects: How many objects it has, of any kind.
-    """
-
-    manifests: ManifestSet
-    job: LintJob
-    findings: list[Finding] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    manifests: ManifestSet  #: Its workloads, Services and Namespaces.
+    job: LintJob  #: What it was linted by.
+    findings: list[Finding] = field(default_factory=list)  #: What lint found, with files that cannot be read.
+    skipped: list[Skipped] = field(default_factory=list)  #: What was not read.
+    #: Whether files that cannot be read are among it which the options do not ignore.
     unreadable: bool = False
+    #: The workloads that cannot be placed before another tool has filled in placeholders.
     unfinished: list[Workload] = field(default_factory=list)
-    objects: int = 0
+    objects: int = 0  #: How many objects it has, of any kind.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetReader:
-    """Reads sets of manifests.
+    """Reads sets of manifests."""
 
-    Attributes:
-        cluster: The cluster, whose nodes rules look at.
-        namespace: Where objects go that name no namespace; empty for ``default``.
-        today: The day by which exemptions expire.
-        warn: Called with each line about what was left out of options and their files.
-    """
-
-    cluster: ClusterIndex
-    namespace: str
-    today: date
-    warn: Callable[[str], None]
+    cluster: ClusterIndex  #: The cluster, whose nodes rules look at.
+    namespace: str  #: Where objects go that name no namespace; empty for ``default``.
+    today: date  #: The day by which exemptions expire.
+    warn: Callable[[str], None]  #: Called with each line about what was left out of options and their files.
 
     def read(self, options: LintOptions, show: Callable[[float], None]) -> LintedSet:
         """Return the manifests of some paths.

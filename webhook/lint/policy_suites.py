@@ -39,18 +39,13 @@ FIELDS: Final = field_names("policies", "schedulerConfig", "kubernetesVersion", 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One file with a verdict in its name.
+    """One file with a verdict in its name."""
 
-    Attributes:
-        file: Its path.
-        expected: The verdict.
-        workloads: The objects that are evaluated, each with where its kind keeps things.
-        context: What they are evaluated by: the suite's cluster has the file's other objects, too.
-    """
-
-    file: str
-    expected: AdmissionVerdict
+    file: str  #: Its path.
+    expected: AdmissionVerdict  #: The verdict.
+    #: The objects that are evaluated, each with where its kind keeps things.
     workloads: tuple[tuple[ManifestObject, WorkloadKind], ...]
+    #: What they are evaluated by: the suite's cluster has the file's other objects, too.
     context: AdmissionContext
 
 

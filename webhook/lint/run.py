@@ -42,38 +42,24 @@ READING_SHARE: Final = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintJob:
-    """The inputs that every text is linted by.
+    """The inputs that every text is linted by."""
 
-    Attributes:
-        context: Policies, release and kinds.
-        selection: Which rules run.
-        inventory: The cluster's nodes or domains.
-        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
-        today: The day by which exemptions expire.
-    """
-
-    context: AdmissionContext
-    selection: Selection
-    inventory: ClusterTopology | None = None
+    context: AdmissionContext  #: Policies, release and kinds.
+    selection: Selection  #: Which rules run.
+    inventory: ClusterTopology | None = None  #: The cluster's nodes or domains.
+    #: What an autoscaler adds for replicas; None where its node groups are not known.
     scale_ups: ScaleUps | None = None
-    today: date | None = None
+    today: date | None = None  #: The day by which exemptions expire.
 
 
 @dataclass(slots=True)
 class LintOutcome:
-    """The outcome of a run.
+    """The outcome of a run."""
 
-    Attributes:
-        result: The findings.
-        skipped: What was skipped and why.
-        problems: What cannot be read.
-        loaded: The objects that were read.
-    """
-
-    result: LintResult = field(default_factory=LintResult)
-    loaded: LoadedManifests = field(default_factory=LoadedManifests)
-    skipped: list[Skipped] = field(default_factory=list)
-    problems: list[Finding] = field(default_factory=list)
+    result: LintResult = field(default_factory=LintResult)  #: The findings.
+    loaded: LoadedManifests = field(default_factory=LoadedManifests)  #: The objects that were read.
+    skipped: list[Skipped] = field(default_factory=list)  #: What was skipped and why.
+    problems: list[Finding] = field(default_factory=list)  #: What cannot be read.
 
     def read_of(self, texts: Iterable[Text]) -> list[str]:
         """Return the files of texts that were read, as findings name them."""

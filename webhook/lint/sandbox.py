@@ -35,13 +35,9 @@ _NEW_USER: Final = 0x10000000
 
 @dataclass(slots=True)
 class _Allowance:
-    """The time of the processor that programs of this run, which is this process, may yet take.
+    """The time of the processor that programs of this run, which is this process, may yet take."""
 
-    Attributes:
-        extra_s: Seconds beyond those that each may take.
-    """
-
-    extra_s: float = EXTRA_S
+    extra_s: float = EXTRA_S  #: Seconds beyond those that each may take.
 
     @property
     def limit_s(self) -> int:

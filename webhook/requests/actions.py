@@ -34,115 +34,71 @@ MOST_LABELS: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class LostDomain(Received):
-    """A domain whose nodes are gone, with their pods.
+    """A domain whose nodes are gone, with their pods."""
 
-    Attributes:
-        topology_key: A label of nodes, or ``zone``, ``region`` or ``hostname``.
-        value: The domain.
-        unreachable: Whether the nodes stay, tainted as unreachable.
-    """
-
-    topology_key: Name
-    value: str
-    unreachable: bool | None = None
+    topology_key: Name  #: A label of nodes, or ``zone``, ``region`` or ``hostname``.
+    value: str  #: The domain.
+    unreachable: bool | None = None  #: Whether the nodes stay, tainted as unreachable.
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaintedNode(Received):
-    """A node that gets a taint; NoExecute evicts the pods that do not tolerate it.
+    """A node that gets a taint; NoExecute evicts the pods that do not tolerate it."""
 
-    Attributes:
-        node: The node.
-        key: The key of the taint.
-        value: Its value.
-        effect: Its effect.
-    """
-
-    node: Name
-    key: Name
-    value: str | None = None
-    effect: TaintEffect
+    node: Name  #: The node.
+    key: Name  #: The key of the taint.
+    value: str | None = None  #: Its value.
+    effect: TaintEffect  #: Its effect.
 
 
 @dataclass(frozen=True, kw_only=True)
 class UntaintedNode(Received):
-    """A node that loses its taints of a key.
+    """A node that loses its taints of a key."""
 
-    Attributes:
-        node: The node.
-        key: The key of the taints.
-        effect: Their effect; absent for every one.
-    """
-
-    node: Name
-    key: Name
-    effect: TaintEffect | None = None
+    node: Name  #: The node.
+    key: Name  #: The key of the taints.
+    effect: TaintEffect | None = None  #: Their effect; absent for every one.
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLabel(Received):
-    """A label of a node.
+    """A label of a node."""
 
-    Attributes:
-        key: Its key.
-        value: Its value.
-    """
-
-    key: Name
-    value: str
+    key: Name  #: Its key.
+    value: str  #: Its value.
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabeledNode(NodeLabel):
-    """A node that gets a label, in place of one of the same key.
+    """A node that gets a label, in place of one of the same key."""
 
-    Attributes:
-        node: The node.
-    """
-
-    node: Name
+    node: Name  #: The node.
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddedNodes(Received):
-    """More nodes like one: its labels, taints and capacity, without pods.
+    """More nodes like one: its labels, taints and capacity, without pods."""
 
-    Attributes:
-        like: The node.
-        count: How many.
-        without_taints: Keys of taints that the new nodes do not have.
-        labels: Labels that they have besides, or in place of others, such as another zone.
-    """
-
-    like: Name
-    count: Annotated[int, Keywords(minimum=1, maximum=MOST_ADDED)] = 1
+    like: Name  #: The node.
+    count: Annotated[int, Keywords(minimum=1, maximum=MOST_ADDED)] = 1  #: How many.
+    #: Keys of taints that the new nodes do not have.
     without_taints: Annotated[list[Name], Keywords(maxItems=MOST_TAINTS)] | None = None
+    #: Labels that they have besides, or in place of others, such as another zone.
     labels: Annotated[list[NodeLabel], Keywords(maxItems=MOST_LABELS)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActionBody(Received):
-    """Exactly one of these.
+    """Exactly one of these."""
 
-    Attributes:
-        lose: The nodes of a domain are lost.
-        drain: A node that is cordoned and whose pods are evicted.
-        cordon: A node that takes no more pods.
-        uncordon: A node that takes pods again.
-        taint: A node is tainted.
-        untaint: A node loses taints.
-        label: A node gets a label.
-        add: Nodes are added.
-    """
-
-    lose: Annotated[LostDomain | None, OPTIONAL] = None
-    drain: Annotated[Name | None, OPTIONAL] = None
-    cordon: Annotated[Name | None, OPTIONAL] = None
-    uncordon: Annotated[Name | None, OPTIONAL] = None
-    taint: Annotated[TaintedNode | None, OPTIONAL] = None
-    untaint: Annotated[UntaintedNode | None, OPTIONAL] = None
-    label: Annotated[LabeledNode | None, OPTIONAL] = None
-    add: Annotated[AddedNodes | None, OPTIONAL] = None
+    lose: Annotated[LostDomain | None, OPTIONAL] = None  #: The nodes of a domain are lost.
+    drain: Annotated[Name | None, OPTIONAL] = None  #: A node that is cordoned and whose pods are evicted.
+    cordon: Annotated[Name | None, OPTIONAL] = None  #: A node that takes no more pods.
+    uncordon: Annotated[Name | None, OPTIONAL] = None  #: A node that takes pods again.
+    taint: Annotated[TaintedNode | None, OPTIONAL] = None  #: A node is tainted.
+    untaint: Annotated[UntaintedNode | None, OPTIONAL] = None  #: A node loses taints.
+    label: Annotated[LabeledNode | None, OPTIONAL] = None  #: A node gets a label.
+    add: Annotated[AddedNodes | None, OPTIONAL] = None  #: Nodes are added.
 
 
 _EXACTLY_ONE: Final = f"exactly one of {', '.join(entry.name for entry in members(ActionBody))}"

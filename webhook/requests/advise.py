@@ -47,44 +47,30 @@ _NODES, _REPLICAS = FieldPath(("nodes",)), FieldPath(("replicas",))
 
 @dataclass(frozen=True, kw_only=True)
 class AdviseRange(Received):
-    """A range of replicas.
+    """A range of replicas."""
 
-    Attributes:
-        least: The smallest number.
-        most: The largest number.
-    """
-
-    least: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]
-    most: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]
+    least: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]  #: The smallest number.
+    most: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]  #: The largest number.
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdviseRequest(PlacementFields):
-    """A workload, a goal, and what its pods are scheduled by.
+    """A workload, a goal, and what its pods are scheduled by."""
 
-    Attributes:
-        workload: A workload with a number of replicas and a selector.
-        lose_at_most: How many replicas may be lost with one domain: a share such as ``1/3`` or ``33%``,
-            rounded up to whole replicas, or a number; left out, only ``oneANode`` is wanted.
-        topology_key: Of which one domain goes; zone, region and hostname are short for Kubernetes' own. The
-            default is zone.
-        one_a_node: Whether no node may have two replicas more than another that could take one.
-        enforce: Whether only a DoNotSchedule constraint counts for ``loseAtMost``.
-        allow_soft: Whether DoNotSchedule constraints that are there may be weakened.
-        replicas: The numbers of replicas; left out, the workload's own.
-        nodes: How many nodes an autoscaler may bring each domain to.
-        autoscale: The node groups that an autoscaler may add nodes to, as for a simulation; not with
-            ``nodes``.
-    """
-
-    workload: ApiObject
+    workload: ApiObject  #: A workload with a number of replicas and a selector.
+    #: How many replicas may be lost with one domain: a share such as ``1/3`` or ``33%``, rounded up to whole
+    #: replicas, or a number; left out, only ``oneANode`` is wanted.
     lose_at_most: str | None = None
+    #: Of which one domain goes; zone, region and hostname are short for Kubernetes' own. The default is zone.
     topology_key: Name | None = None
+    #: Whether no node may have two replicas more than another that could take one.
     one_a_node: bool | None = None
-    enforce: bool | None = None
-    allow_soft: bool | None = None
-    replicas: AdviseRange | None = None
+    enforce: bool | None = None  #: Whether only a DoNotSchedule constraint counts for ``loseAtMost``.
+    allow_soft: bool | None = None  #: Whether DoNotSchedule constraints that are there may be weakened.
+    replicas: AdviseRange | None = None  #: The numbers of replicas; left out, the workload's own.
+    #: How many nodes an autoscaler may bring each domain to.
     nodes: Annotated[dict[str, Count], Keywords(maxProperties=MOST_ADDED)] | None = None
+    #: The node groups that an autoscaler may add nodes to, as for a simulation; not with ``nodes``.
     autoscale: AutoscaleField | None = None
 
     def check(self, found: ErrorList) -> None:

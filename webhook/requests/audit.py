@@ -31,15 +31,11 @@ class AuditRequest(PlacementFields):
 
     In a List, workloads of all kinds are audited, also Deployments and custom resources, and pods without a
     node are counted.
-
-    Attributes:
-        namespace: Only workloads of this namespace.
-        selector: Only workloads with these labels, in kubectl's syntax.
-        top: How many workloads the answer shows, the riskiest first.
     """
 
-    namespace: str | None = None
-    selector: str | None = None
+    namespace: str | None = None  #: Only workloads of this namespace.
+    selector: str | None = None  #: Only workloads with these labels, in kubectl's syntax.
+    #: How many workloads the answer shows, the riskiest first.
     top: Annotated[int, Keywords(minimum=1, maximum=MOST_TOP)] | None = DEFAULT_TOP
 
     def check(self, found: ErrorList) -> None:

@@ -33,44 +33,30 @@ NAME_INVALID: Final = "name-invalid"
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterBody(Received):
-    """The objects of a cluster by kind; each may leave out its apiVersion and kind.
+    """The objects of a cluster by kind; each may leave out its apiVersion and kind."""
 
-    Attributes:
-        nodes: The nodes, each with ``metadata.name``.
-        pods: The pods; their names may be left out.
-        namespaces: The namespaces, each with ``metadata.name``; affinity terms select them by their labels.
-        services: The Services; their names may be left out. The scheduler's default constraints use them.
-        replication_controllers: The ReplicationControllers, each with ``metadata.name``, for the same.
-        replica_sets: The ReplicaSets, each with ``metadata.name``, for the same.
-        stateful_sets: The StatefulSets, each with ``metadata.name``, for the same.
-        persistent_volume_claims: The PersistentVolumeClaims. An empty list of storage says that there are
-            none; without one that matters, what becomes of claims is not modeled.
-        persistent_volumes: The PersistentVolumes.
-        storage_classes: The StorageClasses.
-        csi_nodes: The CSINodes: how many volumes each node takes.
-        csi_drivers: The CSIDrivers: whether they say how much capacity is left.
-        csi_storage_capacities: The CSIStorageCapacities.
-        volume_attachments: The VolumeAttachments.
-        pod_disruption_budgets: The PodDisruptionBudgets with their status: preemption spares what they
-            protect.
-        priority_classes: The PriorityClasses, for pods that name one and have no ``spec.priority``.
-    """
-
-    nodes: _Objects = None
-    pods: _Objects = None
+    nodes: _Objects = None  #: The nodes, each with ``metadata.name``.
+    pods: _Objects = None  #: The pods; their names may be left out.
+    #: The namespaces, each with ``metadata.name``; affinity terms select them by their labels.
     namespaces: _Objects = None
+    #: The Services; their names may be left out. The scheduler's default constraints use them.
     services: _Objects = None
+    #: The ReplicationControllers, each with ``metadata.name``, for the same.
     replication_controllers: _Objects = None
-    replica_sets: _Objects = None
-    stateful_sets: _Objects = None
+    replica_sets: _Objects = None  #: The ReplicaSets, each with ``metadata.name``, for the same.
+    stateful_sets: _Objects = None  #: The StatefulSets, each with ``metadata.name``, for the same.
+    #: The PersistentVolumeClaims. An empty list of storage says that there are none; without one that
+    #: matters, what becomes of claims is not modeled.
     persistent_volume_claims: _Objects = None
-    persistent_volumes: _Objects = None
-    storage_classes: _Objects = None
-    csi_nodes: _Objects = None
-    csi_drivers: _Objects = None
-    csi_storage_capacities: _Objects = None
-    volume_attachments: _Objects = None
+    persistent_volumes: _Objects = None  #: The PersistentVolumes.
+    storage_classes: _Objects = None  #: The StorageClasses.
+    csi_nodes: _Objects = None  #: The CSINodes: how many volumes each node takes.
+    csi_drivers: _Objects = None  #: The CSIDrivers: whether they say how much capacity is left.
+    csi_storage_capacities: _Objects = None  #: The CSIStorageCapacities.
+    volume_attachments: _Objects = None  #: The VolumeAttachments.
+    #: The PodDisruptionBudgets with their status: preemption spares what they protect.
     pod_disruption_budgets: _Objects = None
+    #: The PriorityClasses, for pods that name one and have no ``spec.priority``.
     priority_classes: _Objects = None
 
 
@@ -80,18 +66,13 @@ class ClusterList(Received):
 
     With ``pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,pc`` it has volumes and
     priorities too.
-
-    Attributes:
-        api_version: Its version.
-        kind: ``List``, or of one kind, such as ``PodList``.
-        metadata: Not used.
-        items: The objects; those of other kinds are passed over.
     """
 
-    api_version: str | None = None
+    api_version: str | None = None  #: Its version.
+    #: ``List``, or of one kind, such as ``PodList``.
     kind: Annotated[str, Keywords(pattern=r"List$(?!\n)", title="List or that of a kind, as in PodList")]
-    metadata: object = None
-    items: _Objects
+    metadata: object = None  #: Not used.
+    items: _Objects  #: The objects; those of other kinds are passed over.
 
 
 #: What the objects of each list are, by attribute: their apiVersion and kind, which they may leave out.

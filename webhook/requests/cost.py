@@ -22,17 +22,11 @@ GROUP_COST: Final = 500
 
 
 class PodLimit(NamedTuple):
-    """The limit on the pods of one request.
+    """The limit on the pods of one request."""
 
-    Attributes:
-        nodes: How many nodes there are.
-        groups: How many node groups may get some.
-        runs: How often the pods are scheduled.
-    """
-
-    nodes: int
-    groups: int = 0
-    runs: int = 1
+    nodes: int  #: How many nodes there are.
+    groups: int = 0  #: How many node groups may get some.
+    runs: int = 1  #: How often the pods are scheduled.
 
     @property
     def most(self) -> int:

@@ -29,15 +29,11 @@ OBJECTS: Final = FieldPath(("objects",))
 
 @dataclass(frozen=True, kw_only=True)
 class LintRequest(Received):
-    """Objects that are applied together.
+    """Objects that are applied together."""
 
-    Attributes:
-        objects: The objects, each with apiVersion and kind, or a v1 List of them.
-        kubernetes_version: The release; left out, the server's.
-    """
-
+    #: The objects, each with apiVersion and kind, or a v1 List of them.
     objects: list[dict[str, Any]] | dict[str, Any]
-    kubernetes_version: str | None = None
+    kubernetes_version: str | None = None  #: The release; left out, the server's.
 
     def check(self, found: ErrorList) -> None:
         """Record a release that is none."""

@@ -39,53 +39,37 @@ _Result = TypeVar("_Result")
 
 
 class DefaultConstraint(TypedDict):
-    """One default constraint; its selector is deduced for each pod.
+    """One default constraint; its selector is deduced for each pod."""
 
-    Attributes:
-        maxSkew: How many more matching pods a domain may have than the global minimum.
-        topologyKey: The node label whose values are the domains.
-        whenUnsatisfiable: Whether it filters nodes or scores them.
-        minDomains: With fewer eligible domains than this the global minimum is 0.
-        nodeAffinityPolicy: Whether nodes outside the pod's node affinity are left out.
-        nodeTaintsPolicy: Whether nodes with untolerated taints are left out.
-        matchLabelKeys: Keys whose value on the pod narrows the selector.
-    """
-
+    #: How many more matching pods a domain may have than the global minimum.
     maxSkew: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX)]
-    topologyKey: str
-    whenUnsatisfiable: WhenUnsatisfiable
-    minDomains: NotRequired[int | None]
+    topologyKey: str  #: The node label whose values are the domains.
+    whenUnsatisfiable: WhenUnsatisfiable  #: Whether it filters nodes or scores them.
+    minDomains: NotRequired[int | None]  #: With fewer eligible domains than this the global minimum is 0.
+    #: Whether nodes outside the pod's node affinity are left out.
     nodeAffinityPolicy: NotRequired[NodeInclusionPolicy | None]
+    #: Whether nodes with untolerated taints are left out.
     nodeTaintsPolicy: NotRequired[NodeInclusionPolicy | None]
-    matchLabelKeys: NotRequired[list[str] | None]
+    matchLabelKeys: NotRequired[list[str] | None]  #: Keys whose value on the pod narrows the selector.
 
 
 class DefaultsBody(TypedDict):
-    """The arguments of PodTopologySpread, in place of the server's policies and configuration.
+    """The arguments of PodTopologySpread, in place of the server's policies and configuration."""
 
-    Attributes:
-        defaultingType: Whether the scheduler's own default constraints hold, or those of the list.
-        defaultConstraints: The list.
-    """
-
+    #: Whether the scheduler's own default constraints hold, or those of the list.
     defaultingType: NotRequired[DefaultingType | None]
-    defaultConstraints: NotRequired[list[DefaultConstraint] | None]
+    defaultConstraints: NotRequired[list[DefaultConstraint] | None]  #: The list.
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementFields(Received):
-    """The inputs by which pods are scheduled; the server's own for those that are left out.
+    """The inputs by which pods are scheduled; the server's own for those that are left out."""
 
-    Attributes:
-        cluster: The cluster: objects by kind, or a List.
-        defaults: The default constraints of the scheduler.
-        kubernetes_version: The release to behave as, such as ``1.36``.
-    """
-
-    cluster: ClusterBody | ClusterList | None = None
+    cluster: ClusterBody | ClusterList | None = None  #: The cluster: objects by kind, or a List.
     # Read as kube-scheduler reads them.
+    #: The default constraints of the scheduler.
     defaults: Annotated[dict[str, Any], Form(DefaultsBody)] | None = None
-    kubernetes_version: str | None = None
+    kubernetes_version: str | None = None  #: The release to behave as, such as ``1.36``.
 
     def check(self, found: ErrorList) -> None:
         """Record what kube-scheduler would refuse, and a release that is none."""

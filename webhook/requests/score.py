@@ -32,13 +32,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRequest(PlacementFields):
-    """A pod or workload, and what it is scheduled by.
+    """A pod or workload, and what it is scheduled by."""
 
-    Attributes:
-        pod: A Pod, or a workload; then the pod that its controller would make next is meant. Only a Pod may
-            leave out apiVersion and kind.
-    """
-
+    #: A Pod, or a workload; then the pod that its controller would make next is meant. Only a Pod may leave
+    #: out apiVersion and kind.
     pod: ApiObject
 
 
@@ -87,12 +84,9 @@ def evaluate_pod(
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainRequest(ScoreRequest):
-    """A pod or workload, what it is scheduled by, and what may add nodes.
+    """A pod or workload, what it is scheduled by, and what may add nodes."""
 
-    Attributes:
-        autoscale: What adds nodes for a pod that fits nowhere, as for a simulation.
-    """
-
+    #: What adds nodes for a pod that fits nowhere, as for a simulation.
     autoscale: AutoscaleField | None = None
 
 

@@ -33,16 +33,12 @@ _STEERING: Final = re.compile(r"\x1b\[[0-9;]*m|[^\n\x20-\x7e\xa0-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """The terminal, or another medium, that a text is shown on.
+    """The terminal, or another medium, that a text is shown on."""
 
-    Attributes:
-        columns: Columns of a text.
-        color: Whether a text has a terminal's colors.
-        wide: Whether all nodes are named, however many: in a text, and of an explanation in JSON.
-    """
-
+    #: Columns of a text.
     columns: Annotated[int, Keywords(minimum=1, maximum=MOST_COLUMNS)] = DEFAULT_COLUMNS
-    color: bool = False
+    color: bool = False  #: Whether a text has a terminal's colors.
+    #: Whether all nodes are named, however many: in a text, and of an explanation in JSON.
     wide: bool = False
 
 

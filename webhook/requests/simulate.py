@@ -72,33 +72,28 @@ _ACTIONS: Final = FieldPath(("actions",))
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationFields(Received):
-    """How the replicas of a workload are scheduled.
+    """How the replicas of a workload are scheduled."""
 
-    Attributes:
-        replicas: How many replicas are scheduled beside those that run; left out, those that the workload
-            wants and that have no node.
-        seed: Chooses among the best nodes at random; left out, the first by name is taken.
-        runs: How often the pods are scheduled, with other choices among the best nodes.
-        nodes_to_score: kube-scheduler's ``percentageOfNodesToScore``, of which ``adaptive`` is the default;
-            left out, all nodes are looked at.
-        actions: What happens to nodes first, in this order. Displaced pods are then scheduled again, the
-            highest priority first, and after them the pods of the request.
-        scale: To how many replicas the workload is scaled, from those that run; not with actions.
-        autoscale: What adds nodes for pods that are pending: ``NodeGroups`` documents and objects of Cluster
-            API with their annotations for Cluster Autoscaler, NodePools and an ``InstanceTypes`` document for
-            Karpenter, or ``deduced`` for groups as the nodes of the
-            cluster show them.
-        scale_down: Whether what adds nodes then removes those that are not needed, the first time; only with
-            autoscale, and of a workload.
-    """
-
+    #: How many replicas are scheduled beside those that run; left out, those that the workload wants and that
+    #: have no node.
     replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None = None
-    seed: Seed | None = None
+    seed: Seed | None = None  #: Chooses among the best nodes at random; left out, the first by name is taken.
+    #: How often the pods are scheduled, with other choices among the best nodes.
     runs: Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None = None
+    #: kube-scheduler's ``percentageOfNodesToScore``, of which ``adaptive`` is the default; left out, all
+    #: nodes are looked at.
     nodes_to_score: Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None = None
+    #: What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest
+    #: priority first, and after them the pods of the request.
     actions: Actions | None = None
+    #: To how many replicas the workload is scaled, from those that run; not with actions.
     scale: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
+    #: What adds nodes for pods that are pending: ``NodeGroups`` documents and objects of Cluster API with
+    #: their annotations for Cluster Autoscaler, NodePools and an ``InstanceTypes`` document for Karpenter, or
+    #: ``deduced`` for groups as the nodes of the cluster show them.
     autoscale: AutoscaleField | None = None
+    #: Whether what adds nodes then removes those that are not needed, the first time; only with autoscale,
+    #: and of a workload.
     scale_down: bool | None = None
 
     @property
@@ -110,17 +105,13 @@ class SimulationFields(Received):
 
 @dataclass(frozen=True, kw_only=True)
 class SimulateRequest(SimulationFields, PlacementFields):
-    """Either a queue, or a workload and its replicas; and what the pods are scheduled by.
+    """Either a queue, or a workload and its replicas; and what the pods are scheduled by."""
 
-    Attributes:
-        queue: Pods in the order in which they are scheduled: manifests, or as the API server has stored
-            them. They may leave out apiVersion, kind and metadata.name.
-        workload: A workload whose replicas are scheduled, or a Pod.
-        rollout: Whether the workload is rolled out, as the new revision of what runs in the cluster.
-    """
-
+    #: Pods in the order in which they are scheduled: manifests, or as the API server has stored them. They
+    #: may leave out apiVersion, kind and metadata.name.
     queue: Annotated[list[dict[str, Any]], Keywords(maxItems=MOST_PODS)] | None = None
-    workload: ApiObject | None = None
+    workload: ApiObject | None = None  #: A workload whose replicas are scheduled, or a Pod.
+    #: Whether the workload is rolled out, as the new revision of what runs in the cluster.
     rollout: bool | None = None
 
     @property

@@ -57,31 +57,20 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that is wrong, or was.
+    """Something that is wrong, or was."""
 
-    Attributes:
-        since: Since when, in seconds.
-        note: What it is, in words.
-        event: The name of the Event that says so; empty before there is one.
-        count: How often that Event was repeated, itself included.
-        said_at: When it was last said.
-    """
-
-    since: float
-    note: str
-    event: str = ""
-    count: int = 0
-    said_at: float = 0.0
+    since: float  #: Since when, in seconds.
+    note: str  #: What it is, in words.
+    event: str = ""  #: The name of the Event that says so; empty before there is one.
+    count: int = 0  #: How often that Event was repeated, itself included.
+    said_at: float = 0.0  #: When it was last said.
 
 
 @dataclass(slots=True)
 class Conditions:
-    """The current problems, and those that Events have reported.
+    """The current problems, and those that Events have reported."""
 
-    Attributes:
-        held: By subject; what is over stays until an Event says so.
-    """
-
+    #: By subject; what is over stays until an Event says so.
     held: dict[Subject, Condition] = field(default_factory=dict)
     _present: set[Subject] = field(default_factory=set)
 

@@ -116,13 +116,9 @@ class _Families(Collector):
 
 @dataclass(slots=True)
 class SkewSeries:
-    """The text of the series, where every worker of this replica finds it.
+    """The text of the series, where every worker of this replica finds it."""
 
-    Attributes:
-        folder: The folder that workers share; None for a process by itself.
-    """
-
-    folder: Path | None
+    folder: Path | None  #: The folder that workers share; None for a process by itself.
     _text: bytes = field(default=b"", init=False)
 
     def publish(self, families: list[Metric]) -> None:

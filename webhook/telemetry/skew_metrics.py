@@ -30,19 +30,12 @@ _RISKS: Final = (
 
 
 class SkewReport(NamedTuple):
-    """How the workloads of a cluster are spread.
+    """How the workloads of a cluster are spread."""
 
-    Attributes:
-        measured_at: When the first of them was measured, as seconds since 1970.
-        seconds: How long it took to measure them all.
-        workloads: The workloads.
-        problems: Of each workload that could not be measured, why.
-    """
-
-    measured_at: float
-    seconds: float
-    workloads: tuple[WorkloadAudit, ...]
-    problems: tuple[str, ...] = ()
+    measured_at: float  #: When the first of them was measured, as seconds since 1970.
+    seconds: float  #: How long it took to measure them all.
+    workloads: tuple[WorkloadAudit, ...]  #: The workloads.
+    problems: tuple[str, ...] = ()  #: Of each workload that could not be measured, why.
 
 
 class _Entry(NamedTuple):
@@ -62,15 +55,10 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExportedSkew:
-    """The exported part of a report.
+    """The exported part of a report."""
 
-    Attributes:
-        entries: The constraints, the worst first; no two have the same labels.
-        left_out: How many constraints are not exported.
-    """
-
-    entries: tuple[_Entry, ...]
-    left_out: int
+    entries: tuple[_Entry, ...]  #: The constraints, the worst first; no two have the same labels.
+    left_out: int  #: How many constraints are not exported.
 
     @classmethod
     def of(cls, workloads: Iterable[WorkloadAudit], limit: int) -> ExportedSkew:

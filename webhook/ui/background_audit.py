@@ -26,39 +26,25 @@ _LIMITS: Final = ResourceLimits(timeout_s=120.0, memory_bytes=2 << 30)
 
 
 class AuditedEntry(NamedTuple):
-    """A workload of the audit.
+    """A workload of the audit."""
 
-    Attributes:
-        found: The workload.
-        workload: Its position in the columns of the cluster.
-        rank: Sorts by risk: the smallest is the riskiest.
-    """
-
-    found: Annotated[AuditedWorkload, INLINE]
-    workload: Count
-    rank: float
+    found: Annotated[AuditedWorkload, INLINE]  #: The workload.
+    workload: Count  #: Its position in the columns of the cluster.
+    rank: float  #: Sorts by risk: the smallest is the riskiest.
 
 
 class AuditProgress(NamedTuple):
-    """The audit as far as it is; it runs in the background.
+    """The audit as far as it is; it runs in the background."""
 
-    Attributes:
-        done: Whether these are the last ones.
-        error: Why it ended early; empty if it did not.
-        audited: How many objects have been looked at.
-        total: How many there are.
-        next: What to send as ``after`` next.
-        unaudited: How many workloads of the cluster are not audited, for lack of a known number of replicas;
-            0 until it is done, and where only some workloads were to be audited.
-        workloads: The workloads after the number that was sent, as they were audited.
-    """
-
-    done: bool
-    error: str
-    audited: Count
-    total: Count
-    next: Count
+    done: bool  #: Whether these are the last ones.
+    error: str  #: Why it ended early; empty if it did not.
+    audited: Count  #: How many objects have been looked at.
+    total: Count  #: How many there are.
+    next: Count  #: What to send as ``after`` next.
+    #: How many workloads of the cluster are not audited, for lack of a known number of replicas; 0 until it
+    #: is done, and where only some workloads were to be audited.
     unaudited: Count
+    #: The workloads after the number that was sent, as they were audited.
     workloads: Annotated[Sequence[orjson.Fragment], Form(list[AuditedEntry])]
 
 

@@ -38,13 +38,9 @@ def _check_text(name: str, text: str, found: ErrorList) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ManifestBody(Received):
-    """A manifest.
+    """A manifest."""
 
-    Attributes:
-        manifest: One object, YAML or JSON.
-    """
-
-    manifest: str
+    manifest: str  #: One object, YAML or JSON.
 
     def check(self, found: ErrorList) -> None:
         """Record a text that is empty or too long."""
@@ -58,13 +54,10 @@ class ManifestBody(Received):
 
 @dataclass(frozen=True, kw_only=True)
 class WhatIfBody(SimulationFields, ManifestBody):
-    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else.
+    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else."""
 
-    Attributes:
-        applied: Whether the manifest is rolled out first, as the new revision of what runs, so that it
-            replaces pods instead of adding to them. ``replicas`` are then all that it wants.
-    """
-
+    #: Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods
+    #: instead of adding to them. ``replicas`` are then all that it wants.
     applied: bool | None = None
 
     def request(self, obj: dict[str, Any]) -> SimulateRequest:
@@ -75,26 +68,19 @@ class WhatIfBody(SimulationFields, ManifestBody):
 
 @dataclass(frozen=True, kw_only=True)
 class DisruptBody(Received):
-    """Changes to the nodes of the whole cluster.
+    """Changes to the nodes of the whole cluster."""
 
-    Attributes:
-        actions: It, in this order. Displaced pods are then scheduled again, the highest priority first.
-    """
-
+    #: It, in this order. Displaced pods are then scheduled again, the highest priority first.
     actions: Annotated[Actions, Keywords(minItems=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutBody(ManifestBody):
-    """A manifest that is rolled out as the new revision of what runs.
+    """A manifest that is rolled out as the new revision of what runs."""
 
-    Attributes:
-        replicas: How many replicas it wants then; left out, its own number.
-        seed: Chooses among the best nodes at random; left out, the first by name is taken.
-    """
-
+    #: How many replicas it wants then; left out, its own number.
     replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
-    seed: Seed | None = None
+    seed: Seed | None = None  #: Chooses among the best nodes at random; left out, the first by name is taken.
 
     def request(self, obj: dict[str, Any]) -> SimulateRequest:
         """Return the request of ``/v1/simulate``."""
@@ -103,15 +89,11 @@ class RolloutBody(ManifestBody):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportBody(WhatIfBody):
-    """A view of the page that is saved as a report; ``seed`` and ``replicas`` as in its request.
+    """A view of the page that is saved as a report; ``seed`` and ``replicas`` as in its request."""
 
-    Attributes:
-        view: What is shown: where the next pod goes, what if, or the rollout.
-        command: The command that answers the same, which the report names.
-    """
-
+    #: What is shown: where the next pod goes, what if, or the rollout.
     view: Literal["explain", "simulate", "rollout"]
-    command: str
+    command: str  #: The command that answers the same, which the report names.
 
     def check(self, found: ErrorList) -> None:
         """Record a text that is empty or too long."""
@@ -121,41 +103,26 @@ class ReportBody(WhatIfBody):
 
 @dataclass(frozen=True, kw_only=True)
 class ShownBody(Received):
-    """A view of the cluster that is saved as a file, in the words of the page.
+    """A view of the cluster that is saved as a file, in the words of the page."""
 
-    Attributes:
-        title: What it is about.
-        action: What happens in it; empty for nothing.
-        verdict: What comes of it, in a sentence; empty where that is not known.
-        command: The command that answers the same; empty for none.
-    """
-
-    title: str
-    action: str
-    verdict: str
-    command: str
+    title: str  #: What it is about.
+    action: str  #: What happens in it; empty for nothing.
+    verdict: str  #: What comes of it, in a sentence; empty where that is not known.
+    command: str  #: The command that answers the same; empty for none.
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestBody(ManifestBody):
-    """A manifest, and a suggestion of its explanation.
+    """A manifest, and a suggestion of its explanation."""
 
-    Attributes:
-        edits: The edits of the suggestion.
-    """
-
-    edits: Annotated[list[dict[str, Any]], Form(list[FieldEdit])]
+    edits: Annotated[list[dict[str, Any]], Form(list[FieldEdit])]  #: The edits of the suggestion.
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatchBody(ManifestBody):
-    """A manifest, and what it was before.
+    """A manifest, and what it was before."""
 
-    Attributes:
-        original: What it was.
-    """
-
-    original: str
+    original: str  #: What it was.
 
     def check(self, found: ErrorList) -> None:
         """Record a text that is empty or too long."""

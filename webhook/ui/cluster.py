@@ -51,64 +51,39 @@ class ClusterObjects:
 
 
 class BoundPods(NamedTuple):
-    """The pods that are bound to a node, in no particular order.
+    """The pods that are bound to a node, in no particular order."""
 
-    Attributes:
-        slots: The slot of each one's node in the index.
-        numbers: The position of each one's workload in ``refs``.
-        refs: The workloads; None for pods without a controller.
-    """
-
-    slots: NDArray[np.intp]
-    numbers: NDArray[np.intp]
-    refs: list[WorkloadRef | None]
+    slots: NDArray[np.intp]  #: The slot of each one's node in the index.
+    numbers: NDArray[np.intp]  #: The position of each one's workload in ``refs``.
+    refs: list[WorkloadRef | None]  #: The workloads; None for pods without a controller.
 
 
 class PageAutoscaler(NamedTuple):
-    """The autoscaler that may add nodes for pending pods.
+    """The autoscaler that may add nodes for pending pods."""
 
-    Attributes:
-        name: The value of the option that gives it: a file, or ``deduced``.
-        documents: The ``autoscale`` of a request for it.
-    """
-
-    name: str
-    documents: AutoscaleField
+    name: str  #: The value of the option that gives it: a file, or ``deduced``.
+    documents: AutoscaleField  #: The ``autoscale`` of a request for it.
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageCluster:
-    """A cluster at one moment, and what its pods are evaluated by.
+    """A cluster at one moment, and what its pods are evaluated by."""
 
-    Attributes:
-        context: What pods are placed by.
-        index: The cluster.
-        objects: What else is known of its objects.
-        live: Whether it was read from a live cluster.
-        name: The file, or the context of the kubeconfig.
-        read_at: When it was read.
-        namespace: Where objects go that name no namespace.
-        notes: What was left out, or is not known.
-        opened: The manifest that is shown at first; empty for none.
-        autoscale: The autoscaler that may add nodes; None for none.
-        reading: Which reading of the cluster it is, from 1.
-        remote: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes;
-            None where the index has the cluster.
-        fetch: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
-    """
-
-    context: AdmissionContext
-    index: ClusterIndex
-    objects: ClusterObjects
-    live: bool
-    name: str
-    read_at: datetime
-    namespace: str = DEFAULT_NAMESPACE
-    notes: tuple[str, ...] = ()
-    opened: str = ""
-    autoscale: PageAutoscaler | None = None
-    reading: int = 1
+    context: AdmissionContext  #: What pods are placed by.
+    index: ClusterIndex  #: The cluster.
+    objects: ClusterObjects  #: What else is known of its objects.
+    live: bool  #: Whether it was read from a live cluster.
+    name: str  #: The file, or the context of the kubeconfig.
+    read_at: datetime  #: When it was read.
+    namespace: str = DEFAULT_NAMESPACE  #: Where objects go that name no namespace.
+    notes: tuple[str, ...] = ()  #: What was left out, or is not known.
+    opened: str = ""  #: The manifest that is shown at first; empty for none.
+    autoscale: PageAutoscaler | None = None  #: The autoscaler that may add nodes; None for none.
+    reading: int = 1  #: Which reading of the cluster it is, from 1.
+    #: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes; None where
+    #: the index has the cluster.
     remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
+    #: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 
     @cached_property

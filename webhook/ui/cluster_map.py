@@ -26,120 +26,73 @@ _FIRST: Final = (ZONE, REGION, HOSTNAME)
 
 
 class ClusterSource(NamedTuple):
-    """Where the cluster was read from.
+    """Where the cluster was read from."""
 
-    Attributes:
-        kind: A snapshot file, or a live cluster.
-        name: The file, or the context of the kubeconfig; empty for the current context.
-        read_at: When it was read, RFC 3339; for a file, when that was last written.
-        notes: What was left out, or is not known.
-    """
-
-    kind: Literal["file", "live"]
-    name: str
-    read_at: str
-    notes: Sequence[str]
+    kind: Literal["file", "live"]  #: A snapshot file, or a live cluster.
+    name: str  #: The file, or the context of the kubeconfig; empty for the current context.
+    read_at: str  #: When it was read, RFC 3339; for a file, when that was last written.
+    notes: Sequence[str]  #: What was left out, or is not known.
 
 
 class LabelValues(NamedTuple):
-    """One label of all nodes.
+    """One label of all nodes."""
 
-    Attributes:
-        values: The values.
-        of: For each node the position of its value; -1 where it lacks the label.
-    """
-
-    values: Sequence[str]
-    of: Sequence[int]
+    values: Sequence[str]  #: The values.
+    of: Sequence[int]  #: For each node the position of its value; -1 where it lacks the label.
 
 
 class NodeTaints(NamedTuple):
-    """The taints of all nodes.
+    """The taints of all nodes."""
 
-    Attributes:
-        values: The distinct lists of taints.
-        of: For each node the position of its list.
-    """
-
-    values: Sequence[Sequence[Taint]]
-    of: Sequence[Count]
+    values: Sequence[Sequence[Taint]]  #: The distinct lists of taints.
+    of: Sequence[Count]  #: For each node the position of its list.
 
 
 class NodeColumns(NamedTuple):
-    """The nodes, sorted by name.
+    """The nodes, sorted by name."""
 
-    Attributes:
-        names: Their names.
-        cordoned: Positions of those that are unschedulable.
-        not_ready: Positions of those with a taint that says that they are not ready or unreachable.
-        taints: Their taints.
-        labels: Their labels, by key: those that may be topology keys.
-    """
-
-    names: Sequence[str]
-    cordoned: Sequence[Count]
+    names: Sequence[str]  #: Their names.
+    cordoned: Sequence[Count]  #: Positions of those that are unschedulable.
+    #: Positions of those with a taint that says that they are not ready or unreachable.
     not_ready: Sequence[Count]
-    taints: NodeTaints
-    labels: Mapping[str, LabelValues]
+    taints: NodeTaints  #: Their taints.
+    labels: Mapping[str, LabelValues]  #: Their labels, by key: those that may be topology keys.
 
 
 class WorkloadColumns(NamedTuple):
-    """The workloads, sorted by namespace, kind and name.
+    """The workloads, sorted by namespace, kind and name."""
 
-    Attributes:
-        kinds: The distinct kinds.
-        namespaces: The distinct namespaces.
-        kind: For each workload the position of its kind.
-        namespace: For each the position of its namespace.
-        name: For each its name.
-    """
-
-    kinds: Sequence[str]
-    namespaces: Sequence[str]
-    kind: Sequence[Count]
-    namespace: Sequence[Count]
-    name: Sequence[str]
+    kinds: Sequence[str]  #: The distinct kinds.
+    namespaces: Sequence[str]  #: The distinct namespaces.
+    kind: Sequence[Count]  #: For each workload the position of its kind.
+    namespace: Sequence[Count]  #: For each the position of its namespace.
+    name: Sequence[str]  #: For each its name.
 
 
 class PodColumns(NamedTuple):
-    """The pods that have not finished, sorted by node.
+    """The pods that have not finished, sorted by node."""
 
-    Attributes:
-        node: For each pod the position of its node; -1 for a pod that is pending, -2 for one whose node is
-            not known.
-        workload: For each the position of its workload; -1 without a controller.
-    """
-
+    #: For each pod the position of its node; -1 for a pod that is pending, -2 for one whose node is not
+    #: known.
     node: Sequence[int]
-    workload: Sequence[int]
+    workload: Sequence[int]  #: For each the position of its workload; -1 without a controller.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterMap:
-    """The whole cluster: where every pod is.
+    """The whole cluster: where every pod is."""
 
-    Attributes:
-        kubernetes_version: The release that the scheduler behaves as.
-        source: Where it was read from.
-        topology_keys: The keys of ``nodes.labels``: zone, region and hostname first, then by name.
-        other_keys: How many more keys the nodes carry, which are left out.
-        nodes: The nodes.
-        workloads: The workloads.
-        pods: The pods.
-        opened: The manifest that is shown at first; empty for none.
-        autoscale: The autoscaler that may add nodes; null for none.
-        reading: Which reading of the cluster it is; positions in it are those of answers about the same one.
-    """
-
-    kubernetes_version: str
-    source: ClusterSource
+    kubernetes_version: str  #: The release that the scheduler behaves as.
+    source: ClusterSource  #: Where it was read from.
+    #: The keys of ``nodes.labels``: zone, region and hostname first, then by name.
     topology_keys: Sequence[str]
-    other_keys: Count
-    nodes: NodeColumns
-    workloads: WorkloadColumns
-    pods: PodColumns
-    opened: str
-    autoscale: PageAutoscaler | None
+    other_keys: Count  #: How many more keys the nodes carry, which are left out.
+    nodes: NodeColumns  #: The nodes.
+    workloads: WorkloadColumns  #: The workloads.
+    pods: PodColumns  #: The pods.
+    opened: str  #: The manifest that is shown at first; empty for none.
+    autoscale: PageAutoscaler | None  #: The autoscaler that may add nodes; null for none.
+    #: Which reading of the cluster it is; positions in it are those of answers about the same one.
     reading: Count
 
 

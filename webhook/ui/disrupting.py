@@ -39,53 +39,35 @@ _VERDICTS: Final = (False, None, True)
 
 
 class MovedPods(NamedTuple):
-    """The pods that lose their node, in the order in which they are scheduled again.
+    """The pods that lose their node, in the order in which they are scheduled again."""
 
-    Attributes:
-        workload: The position of each one's workload in the columns of the cluster; -1 without a controller.
-        origin: The position of the node that it was on.
-        node: That of the node where its replacement goes: one of the cluster, or behind those an added one;
-            -1 if it stays pending, -2 if nothing replaces it, -3 if that was not tried.
-    """
-
+    #: The position of each one's workload in the columns of the cluster; -1 without a controller.
     workload: Sequence[int]
-    origin: Sequence[Count]
+    origin: Sequence[Count]  #: The position of the node that it was on.
+    #: That of the node where its replacement goes: one of the cluster, or behind those an added one; -1 if it
+    #: stays pending, -2 if nothing replaces it, -3 if that was not tried.
     node: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOutcome:
-    """The effect of some actions on all workloads of the cluster, as ``survive --all`` has it of a loss.
+    """The effect of some actions on all workloads of the cluster, as ``survive --all`` has it of a loss."""
 
-    Attributes:
-        what: What happens, as the object of a sentence.
-        verdict: Whether the cluster survives it, in a sentence.
-        impact: What is gone with it, known before anything is scheduled again.
-        result: What becomes of the pods that lose their node.
-        damages: The damages of each of the result's workloads in words; empty where there is none.
-        lost_nodes: The positions of the nodes that are gone or unreachable.
-        added_nodes: The names of new nodes.
-        changed_nodes: New nodes, and those that are otherwise than before.
-        moved: Where each pod goes.
-        notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
-        not_modeled: What else a scheduler looks at, which may refuse more nodes.
-        rank: Sorts outcomes by damage, number by number: the smallest is the worst.
-        command: The command that answers the same; empty where there is none.
-    """
-
-    what: str
-    verdict: str
-    rank: Sequence[int]
-    impact: DomainImpact
-    result: LossResult
+    what: str  #: What happens, as the object of a sentence.
+    verdict: str  #: Whether the cluster survives it, in a sentence.
+    rank: Sequence[int]  #: Sorts outcomes by damage, number by number: the smallest is the worst.
+    impact: DomainImpact  #: What is gone with it, known before anything is scheduled again.
+    result: LossResult  #: What becomes of the pods that lose their node.
+    #: The damages of each of the result's workloads in words; empty where there is none.
     damages: Sequence[str]
-    lost_nodes: Sequence[Count]
-    added_nodes: Sequence[str]
-    changed_nodes: Sequence[ChangedNodes]
-    moved: MovedPods
+    lost_nodes: Sequence[Count]  #: The positions of the nodes that are gone or unreachable.
+    added_nodes: Sequence[str]  #: The names of new nodes.
+    changed_nodes: Sequence[ChangedNodes]  #: New nodes, and those that are otherwise than before.
+    moved: MovedPods  #: Where each pod goes.
+    #: What was assumed, and what was not read, not judged or not scheduled, as sentences.
     notes: Sequence[str]
-    not_modeled: Sequence[str]
-    command: str
+    not_modeled: Sequence[str]  #: What else a scheduler looks at, which may refuse more nodes.
+    command: str  #: The command that answers the same; empty where there is none.
 
 
 def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:

@@ -37,62 +37,38 @@ _FIXED: Final = frozenset({"Pod", "Job"})
 
 
 class EditedManifest(NamedTuple):
-    """A manifest with edits made.
+    """A manifest with edits made."""
 
-    Attributes:
-        manifest: The manifest; comments and layout are kept.
-        diff: What has changed, as a unified diff.
-    """
-
-    manifest: str
-    diff: str
+    manifest: str  #: The manifest; comments and layout are kept.
+    diff: str  #: What has changed, as a unified diff.
 
 
 class PatchAnswer(NamedTuple):
-    """The changes from one manifest to another.
+    """The changes from one manifest to another."""
 
-    Attributes:
-        merge_patch: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
-        json_patch: A JSON patch (RFC 6902).
-        changes: The same as edits of fields, each with the value that it had.
-        diff: A unified diff of the texts.
-        command: The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose
-            fields cannot be changed.
-    """
-
-    merge_patch: str
-    json_patch: Sequence[json_patch.PatchOperation]
-    changes: Sequence[Edit]
-    diff: str
+    merge_patch: str  #: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
+    json_patch: Sequence[json_patch.PatchOperation]  #: A JSON patch (RFC 6902).
+    changes: Sequence[Edit]  #: The same as edits of fields, each with the value that it had.
+    diff: str  #: A unified diff of the texts.
+    #: The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose fields cannot
+    #: be changed.
     command: str
 
 
 class CheckedObject(NamedTuple):
-    """The object of a manifest.
+    """The object of a manifest."""
 
-    Attributes:
-        kind: Its kind, with its group.
-        namespace: Its namespace.
-        name: Its name; empty if it has none.
-        replicas: How many replicas it wants; null for kinds without a number.
-    """
-
-    kind: str
-    namespace: str
-    name: str
-    replicas: int | None
+    kind: str  #: Its kind, with its group.
+    namespace: str  #: Its namespace.
+    name: str  #: Its name; empty if it has none.
+    replicas: int | None  #: How many replicas it wants; null for kinds without a number.
 
 
 class CheckAnswer(NamedTuple):
-    """The problems of a manifest.
+    """The problems of a manifest."""
 
-    Attributes:
-        problems: In the order of their lines.
-        object: Its object; null if it cannot be read as one.
-    """
-
-    problems: Sequence[ManifestProblem]
-    object: CheckedObject | None
+    problems: Sequence[ManifestProblem]  #: In the order of their lines.
+    object: CheckedObject | None  #: Its object; null if it cannot be read as one.
 
 
 def check(cluster: PageCluster, body: ManifestBody) -> bytes:

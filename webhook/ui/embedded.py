@@ -50,44 +50,28 @@ _ESCAPES: Final = (
 
 
 class ReportAbout(TypedDict):
-    """The subject of a report, for who is sent it alone.
+    """The subject of a report, for who is sent it alone."""
 
-    Attributes:
-        title: What it is about, such as a workload; empty for what says it itself.
-        action: What was done to it, in words; empty for nothing.
-        verdict: What came of it, in a sentence; empty where that is not known.
-        cluster: The cluster that it was judged by; empty for none.
-        readAt: When that was read, RFC 3339; for a file, when it was last written. Empty where that is not
-            known.
-        writtenAt: When the report was written.
-        command: The command that writes the same.
-    """
-
-    title: str
-    action: str
-    verdict: str
-    cluster: str
+    title: str  #: What it is about, such as a workload; empty for what says it itself.
+    action: str  #: What was done to it, in words; empty for nothing.
+    verdict: str  #: What came of it, in a sentence; empty where that is not known.
+    cluster: str  #: The cluster that it was judged by; empty for none.
+    #: When that was read, RFC 3339; for a file, when it was last written. Empty where that is not known.
     readAt: str
-    writtenAt: str
-    command: str
+    writtenAt: str  #: When the report was written.
+    command: str  #: The command that writes the same.
 
 
 class EmbeddedReport(TypedDict):
-    """A report in a page of its own.
+    """A report in a page of its own."""
 
-    Attributes:
-        kind: The command that made it, or the page itself.
-        version: The version of this form.
-        evenkeel: The version of Evenkeel.
-        about: What it is about.
-        document: What the command prints with ``-o json``; of the page the answers that it showed, or that a
-            command recorded.
-    """
-
+    #: The command that made it, or the page itself.
     kind: Literal["explain", "simulate", "survive", "plan", "lint", "page"]
-    version: Literal[1]
-    evenkeel: str
-    about: ReportAbout
+    version: Literal[1]  #: The version of this form.
+    evenkeel: str  #: The version of Evenkeel.
+    about: ReportAbout  #: What it is about.
+    #: What the command prints with ``-o json``; of the page the answers that it showed, or that a command
+    #: recorded.
     document: Any
 
 
@@ -149,17 +133,11 @@ def _hash(text: str) -> str:
 
 
 class BuiltFile(NamedTuple):
-    """One file.
+    """One file."""
 
-    Attributes:
-        content: Its bytes.
-        packed: The same with gzip.
-        media_type: Its type.
-    """
-
-    content: bytes
-    packed: bytes
-    media_type: str
+    content: bytes  #: Its bytes.
+    packed: bytes  #: The same with gzip.
+    media_type: str  #: Its type.
 
 
 def built_files() -> Mapping[str, BuiltFile]:

@@ -14,51 +14,30 @@ from webhook.ui.manifest import ProblemsError, request_problem
 
 
 class PodOfNode(NamedTuple):
-    """A pod on a node.
+    """A pod on a node."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        workload: The position of its workload in the columns of the cluster; -1 without a controller.
-        terminating: Whether it is being deleted.
-    """
-
-    namespace: str
-    name: str
-    workload: int
-    terminating: bool
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    workload: int  #: The position of its workload in the columns of the cluster; -1 without a controller.
+    terminating: bool  #: Whether it is being deleted.
 
 
 class ResourceUse(NamedTuple):
-    """The used part of a resource; cpu in thousandths, all else in units.
+    """The used part of a resource; cpu in thousandths, all else in units."""
 
-    Attributes:
-        allocatable: What the node offers.
-        requested: What its pods request.
-    """
-
-    allocatable: Count
-    requested: Count
+    allocatable: Count  #: What the node offers.
+    requested: Count  #: What its pods request.
 
 
 class NodeDetail(NamedTuple):
-    """One node.
+    """One node."""
 
-    Attributes:
-        name: Its name.
-        cordoned: Whether it is unschedulable.
-        labels: Its labels.
-        taints: Its taints.
-        resources: What it offers, by resource.
-        pods: The pods on it, by namespace and name.
-    """
-
-    name: str
-    cordoned: bool
-    labels: Mapping[str, str]
-    taints: Sequence[Taint]
-    resources: Mapping[str, ResourceUse]
-    pods: Sequence[PodOfNode]
+    name: str  #: Its name.
+    cordoned: bool  #: Whether it is unschedulable.
+    labels: Mapping[str, str]  #: Its labels.
+    taints: Sequence[Taint]  #: Its taints.
+    resources: Mapping[str, ResourceUse]  #: What it offers, by resource.
+    pods: Sequence[PodOfNode]  #: The pods on it, by namespace and name.
 
 
 def node_detail(cluster: PageCluster, name: str) -> bytes:
@@ -91,31 +70,19 @@ MOST_FOUND: Final = 8
 
 
 class FoundPod(NamedTuple):
-    """A pod that a search finds.
+    """A pod that a search finds."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        node: Its node; empty for one that is pending.
-        workload: The position of its workload in the columns of the cluster; -1 without a controller.
-    """
-
-    namespace: str
-    name: str
-    node: str
-    workload: int
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    node: str  #: Its node; empty for one that is pending.
+    workload: int  #: The position of its workload in the columns of the cluster; -1 without a controller.
 
 
 class FoundPods(NamedTuple):
-    """The pods that a search finds.
+    """The pods that a search finds."""
 
-    Attributes:
-        pods: The first of them: one of that very name, then by namespace and name.
-        others: How many more there are.
-    """
-
-    pods: Sequence[FoundPod]
-    others: Count
+    pods: Sequence[FoundPod]  #: The first of them: one of that very name, then by namespace and name.
+    others: Count  #: How many more there are.
 
 
 def find_pods(cluster: PageCluster, text: str) -> bytes:

@@ -19,33 +19,20 @@ FILE: Final = "manifest"
 
 
 class ManifestProblem(NamedTuple):
-    """Something that is wrong with a manifest or a request.
+    """Something that is wrong with a manifest or a request."""
 
-    Attributes:
-        line: The line of the manifest, from 1; 0 where it is about none.
-        field: The field, as Kubernetes writes paths; empty where it is about none.
-        rule: The rule that is broken.
-        severity: How bad it is.
-        message: What is wrong.
-    """
-
-    line: Count
-    field: str
-    rule: str
-    severity: Severity
-    message: str
+    line: Count  #: The line of the manifest, from 1; 0 where it is about none.
+    field: str  #: The field, as Kubernetes writes paths; empty where it is about none.
+    rule: str  #: The rule that is broken.
+    severity: Severity  #: How bad it is.
+    message: str  #: What is wrong.
 
 
 class PageError(NamedTuple):
-    """Every error of the page's routes.
+    """Every error of the page's routes."""
 
-    Attributes:
-        error: What is wrong, in one line.
-        problems: Every field that is wrong; empty where the error is about none.
-    """
-
-    error: str
-    problems: Sequence[ManifestProblem]
+    error: str  #: What is wrong, in one line.
+    problems: Sequence[ManifestProblem]  #: Every field that is wrong; empty where the error is about none.
 
 
 class ProblemsError(Exception):

@@ -29,73 +29,45 @@ MOST_NAMED: Final = 50
 
 
 class PendingPodFields(NamedTuple):
-    """A pod without a node.
+    """A pod without a node."""
 
-    Attributes:
-        name: Its name.
-        created_at: When it was created, as the API writes it; empty if it does not say.
-        condition: What the cluster's scheduler says of it; empty if it says nothing.
-    """
-
-    name: str
-    created_at: str
-    condition: str
+    name: str  #: Its name.
+    created_at: str  #: When it was created, as the API writes it; empty if it does not say.
+    condition: str  #: What the cluster's scheduler says of it; empty if it says nothing.
 
 
 class PendingReason(NamedTuple):
-    """A reason why nodes refuse a pod.
+    """A reason why nodes refuse a pod."""
 
-    Attributes:
-        nodes: How many nodes have it; a node may have several.
-        text: It, in a sentence.
-    """
-
-    nodes: Count
-    text: str
+    nodes: Count  #: How many nodes have it; a node may have several.
+    text: str  #: It, in a sentence.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingGroup:
-    """The pending pods of one controller, or a single one without.
+    """The pending pods of one controller, or a single one without."""
 
-    Attributes:
-        namespace: Their namespace.
-        workload: The position of the workload in the columns of the cluster; -1 without a controller.
-        count: How many there are.
-        pods: The first of them, by name.
-        message: What the model says of the first one: the scheduler's FitError; empty if it fits.
-        feasible_nodes: How many nodes the first one fits in the model; null if it was not evaluated.
-        reasons: Why nodes refuse it, those of most nodes first.
-        rejections: The same as values.
-        problems: Why it was not evaluated.
-    """
-
-    namespace: str
-    workload: int
-    count: Count
-    pods: Sequence[PendingPodFields]
-    message: str = ""
+    namespace: str  #: Their namespace.
+    workload: int  #: The position of the workload in the columns of the cluster; -1 without a controller.
+    count: Count  #: How many there are.
+    pods: Sequence[PendingPodFields]  #: The first of them, by name.
+    message: str = ""  #: What the model says of the first one: the scheduler's FitError; empty if it fits.
+    #: How many nodes the first one fits in the model; null if it was not evaluated.
     feasible_nodes: Count | None = None
-    reasons: Sequence[PendingReason] = ()
-    rejections: Sequence[RejectedNodes] = ()
-    problems: Sequence[ManifestProblem] = ()
+    reasons: Sequence[PendingReason] = ()  #: Why nodes refuse it, those of most nodes first.
+    rejections: Sequence[RejectedNodes] = ()  #: The same as values.
+    problems: Sequence[ManifestProblem] = ()  #: Why it was not evaluated.
 
 
 class PendingAnswer(NamedTuple):
-    """The pods without a node.
+    """The pods without a node."""
 
-    Attributes:
-        pods: How many there are.
-        not_kept: How many of them are too many to be looked at.
-        groups: Those of each controller: first those that fit no node, then those of which that is not known,
-            then those that fit one; of each the most pods first.
-        other_groups: How many more groups there are, which are left out.
-    """
-
-    pods: Count
-    not_kept: Count
+    pods: Count  #: How many there are.
+    not_kept: Count  #: How many of them are too many to be looked at.
+    #: Those of each controller: first those that fit no node, then those of which that is not known, then
+    #: those that fit one; of each the most pods first.
     groups: Sequence[PendingGroup]
-    other_groups: Count
+    other_groups: Count  #: How many more groups there are, which are left out.
 
 
 def pending(cluster: PageCluster) -> bytes:

@@ -36,60 +36,35 @@ MEMORY_BYTES: Final = 2 << 30
 
 
 class ChangedObjects(NamedTuple):
-    """The objects of one kind that are no more as they were read.
+    """The objects of one kind that are no more as they were read."""
 
-    Attributes:
-        kind: The kind.
-        objects: How many changed, came or went.
-    """
-
-    kind: str
-    objects: Count
+    kind: str  #: The kind.
+    objects: Count  #: How many changed, came or went.
 
 
 class ReadingStatus(NamedTuple):
-    """Which reading of the cluster is shown, and what is known of the next.
+    """Which reading of the cluster is shown, and what is known of the next."""
 
-    Attributes:
-        reading: Its number, from 1.
-        repeatable: Whether the cluster can be read again.
-        running: Whether it is being read.
-        error: Why it could not be read the last time; empty if it could.
-        watched: Whether changes of the cluster are noted.
-        unwatched: Kinds whose changes are not noted, each with the reason.
-        changed: What changed since the reading.
-        due_in_s: Seconds until the next reading that no one asks for.
-    """
-
-    reading: Count
-    repeatable: bool
-    running: bool
-    error: str
-    watched: bool
-    unwatched: Sequence[str]
-    changed: Sequence[ChangedObjects]
-    due_in_s: float
+    reading: Count  #: Its number, from 1.
+    repeatable: bool  #: Whether the cluster can be read again.
+    running: bool  #: Whether it is being read.
+    error: str  #: Why it could not be read the last time; empty if it could.
+    watched: bool  #: Whether changes of the cluster are noted.
+    unwatched: Sequence[str]  #: Kinds whose changes are not noted, each with the reason.
+    changed: Sequence[ChangedObjects]  #: What changed since the reading.
+    due_in_s: float  #: Seconds until the next reading that no one asks for.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageState:
-    """The inputs of answers.
+    """The inputs of answers."""
 
-    Attributes:
-        cluster: The cluster.
-        map: Where every pod is, JSON.
-        packed_map: The same, gzip.
-        audit: The audit of its workloads.
-        children: The processes that compute answers.
-        readings: What reads the cluster again; None until it is served.
-    """
-
-    cluster: PageCluster
-    map: bytes
-    packed_map: bytes
-    audit: BackgroundAudit
-    children: ChildProcesses
-    readings: Readings | None = None
+    cluster: PageCluster  #: The cluster.
+    map: bytes  #: Where every pod is, JSON.
+    packed_map: bytes  #: The same, gzip.
+    audit: BackgroundAudit  #: The audit of its workloads.
+    children: ChildProcesses  #: The processes that compute answers.
+    readings: Readings | None = None  #: What reads the cluster again; None until it is served.
 
     @classmethod
     def of(cls, cluster: PageCluster) -> PageState:

@@ -189,13 +189,9 @@ def loss_view(key: str, domain: str | None, *, unreachable: bool) -> str:
 
 
 class SavedReport(TypedDict):
-    """A view of the page in one file.
+    """A view of the page in one file."""
 
-    Attributes:
-        html: The file, with a mark where the answers go that the view shows.
-    """
-
-    html: str
+    html: str  #: The file, with a mark where the answers go that the view shows.
 
 
 def report(cluster: PageCluster, body: ReportBody) -> bytes:

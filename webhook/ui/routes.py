@@ -32,24 +32,15 @@ Names: TypeAlias = Mapping[str, str]
 
 
 class PageRoute(NamedTuple):
-    """A route.
+    """A route."""
 
-    Attributes:
-        method: The method.
-        path: The path.
-        answer: The type of the answer.
-        compute: Returns what computes an answer in a child process, or the answer itself where that takes
-            no longer.
-        body: The type of the request's body; None without one.
-        remote: The route of ``/v1`` that answers what was computed, where the cluster has only that.
-    """
-
-    method: str
-    path: str
-    answer: type
+    method: str  #: The method.
+    path: str  #: The path.
+    answer: type  #: The type of the answer.
+    #: Returns what computes an answer in a child process, or the answer itself where that takes no longer.
     compute: Callable[[PageState, Names, bytes], Work | bytes]
-    body: type[Received] | None = None
-    remote: str = ""
+    body: type[Received] | None = None  #: The type of the request's body; None without one.
+    remote: str = ""  #: The route of ``/v1`` that answers what was computed, where the cluster has only that.
 
 
 def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:

@@ -33,42 +33,26 @@ _OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfL
 
 
 class WorkloadPod(NamedTuple):
-    """A pod of a workload.
+    """A pod of a workload."""
 
-    Attributes:
-        name: Its name.
-        node: Its node.
-        revision: The value of the label that marks its revision; empty without one.
-        ready: Whether it is ready; null where that is not known.
-    """
-
-    name: str
-    node: str
-    revision: str
-    ready: bool | None
+    name: str  #: Its name.
+    node: str  #: Its node.
+    revision: str  #: The value of the label that marks its revision; empty without one.
+    ready: bool | None  #: Whether it is ready; null where that is not known.
 
 
 class WorkloadDetail(NamedTuple):
-    """One workload, or one Pod.
+    """One workload, or one Pod."""
 
-    Attributes:
-        manifest: Its manifest, YAML.
-        notes: What there is to know of the manifest, such as that it is made from a ReplicaSet.
-        explain: Where its next pod would go, and why; null if the API server would refuse it.
-        problems: Why it would.
-        pods: Its pods that are bound and not being deleted, by name.
-        rolled_out: Whether it is of a kind whose rollout is simulated, so that an edited copy of it replaces
-            its pods.
-        in_cluster: Whether the cluster has it; false for a manifest of a person's own.
-    """
-
-    manifest: str
-    notes: Sequence[str]
+    manifest: str  #: Its manifest, YAML.
+    notes: Sequence[str]  #: What there is to know of the manifest, such as that it is made from a ReplicaSet.
+    #: Where its next pod would go, and why; null if the API server would refuse it.
     explain: Annotated[orjson.Fragment | None, Form(ExplainAnswer | None)]
-    problems: Sequence[ManifestProblem]
-    pods: Sequence[WorkloadPod]
+    problems: Sequence[ManifestProblem]  #: Why it would.
+    pods: Sequence[WorkloadPod]  #: Its pods that are bound and not being deleted, by name.
+    #: Whether it is of a kind whose rollout is simulated, so that an edited copy of it replaces its pods.
     rolled_out: bool
-    in_cluster: bool
+    in_cluster: bool  #: Whether the cluster has it; false for a manifest of a person's own.
 
 
 class ExplanationText(NamedTuple):

@@ -36,21 +36,13 @@ _SPOT: Final = "spot"
 
 
 class ConsolidationCandidate(NamedTuple):
-    """A node that may go.
+    """A node that may go."""
 
-    Attributes:
-        node: The node.
-        pool: Its NodePool.
-        kind: Its instance type; None if it is not known.
-        moving: The pods that would go elsewhere.
-        cost: What its pods cost to evict.
-    """
-
-    node: Node
-    pool: NodePool
-    kind: InstanceType | None
-    moving: tuple[NodePod, ...]
-    cost: float
+    node: Node  #: The node.
+    pool: NodePool  #: Its NodePool.
+    kind: InstanceType | None  #: Its instance type; None if it is not known.
+    moving: tuple[NodePod, ...]  #: The pods that would go elsewhere.
+    cost: float  #: What its pods cost to evict.
 
     @property
     def price(self) -> float | None:

@@ -44,26 +44,19 @@ _MOST_TOGETHER: Final = 100
 
 @dataclass(slots=True)
 class Consolidations:
-    """The nodes that Karpenter removes, round after round.
+    """The nodes that Karpenter removes, round after round."""
 
-    Attributes:
-        pools: The NodePools, in the order in which they are tried.
-        types: All instance types there are.
-        choose: Chooses one of several domains or zones that are equally good.
-        left: How many more pods are tried elsewhere.
-        not_modeled: Names of what else it looks at.
-    """
-
+    #: Names of what else it looks at.
     not_modeled: ClassVar = (
         "drift, the expiration of nodes and consolidateAfter, all of which take time",
         "budgets of NodePools with a schedule",
         "SpotToSpotConsolidation, which is off by default",
     )
 
-    pools: Sequence[NodePool]
-    types: Sequence[InstanceType]
-    choose: Callable[[Sequence[str]], str]
-    left: int
+    pools: Sequence[NodePool]  #: The NodePools, in the order in which they are tried.
+    types: Sequence[InstanceType]  #: All instance types there are.
+    choose: Callable[[Sequence[str]], str]  #: Chooses one of several domains or zones that are equally good.
+    left: int  #: How many more pods are tried elsewhere.
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:
         """Return which nodes are removed next, of a cluster that has lost those of the rounds before.

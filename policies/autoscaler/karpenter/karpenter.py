@@ -45,21 +45,13 @@ _OF_NODES: Final = "instance types that no node of the cluster has"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Karpenter:
-    """Karpenter with its NodePools.
+    """Karpenter with its NodePools."""
 
-    Attributes:
-        pools: The NodePools, in the order in which they are tried.
-        types: All instance types there are.
-        sizes: How many nodes each NodePool has, by its name.
-        of_nodes: Whether the instance types are those of the cluster's nodes.
-        static: The NodePools with a fixed number of nodes, which get none for pods.
-    """
-
-    pools: tuple[NodePool, ...]
-    types: tuple[InstanceType, ...]
-    sizes: Mapping[str, int]
-    of_nodes: bool = False
-    static: tuple[str, ...] = ()
+    pools: tuple[NodePool, ...]  #: The NodePools, in the order in which they are tried.
+    types: tuple[InstanceType, ...]  #: All instance types there are.
+    sizes: Mapping[str, int]  #: How many nodes each NodePool has, by its name.
+    of_nodes: bool = False  #: Whether the instance types are those of the cluster's nodes.
+    static: tuple[str, ...] = ()  #: The NodePools with a fixed number of nodes, which get none for pods.
 
     @property
     def name(self) -> AutoscalerName:

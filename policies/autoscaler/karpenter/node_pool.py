@@ -42,38 +42,23 @@ CAPACITY_TYPES: Final = ("reserved", "spot", "on-demand")
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """A zone in which an instance type can be had, and how.
+    """A zone in which an instance type can be had, and how."""
 
-    Attributes:
-        zone: The zone; empty where there are none.
-        capacity_type: on-demand, spot or reserved.
-        price: What an hour costs; None if nobody said.
-    """
-
-    zone: str
-    capacity_type: str
-    price: float | None = None
+    zone: str  #: The zone; empty where there are none.
+    capacity_type: str  #: on-demand, spot or reserved.
+    price: float | None = None  #: What an hour costs; None if nobody said.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InstanceType:
-    """An instance type.
+    """An instance type."""
 
-    Attributes:
-        name: Its name.
-        labels: The labels of its nodes besides that of its name.
-        allocatable: What pods may request of a node.
-        capacity: What a node has in all.
-        offerings: Where it can be had.
-        requirements: What the labels of its nodes may be.
-    """
-
-    name: str
-    labels: Mapping[str, str]
-    allocatable: Mapping[str, int]
-    capacity: Mapping[str, int]
-    offerings: tuple[Offering, ...]
-    requirements: Requirements = field(init=False)
+    name: str  #: Its name.
+    labels: Mapping[str, str]  #: The labels of its nodes besides that of its name.
+    allocatable: Mapping[str, int]  #: What pods may request of a node.
+    capacity: Mapping[str, int]  #: What a node has in all.
+    offerings: tuple[Offering, ...]  #: Where it can be had.
+    requirements: Requirements = field(init=False)  #: What the labels of its nodes may be.
 
     def __post_init__(self) -> None:
         zones = {each.zone for each in self.offerings if each.zone}
@@ -116,31 +101,19 @@ class KnownLabels:
 
 
 class PoolBudget(NamedTuple):
-    """How many nodes of a NodePool may go at once.
+    """How many nodes of a NodePool may go at once."""
 
-    Attributes:
-        nodes: A number, or a percentage.
-        reasons: The reasons for which it holds; None for all.
-        at_times: Whether it holds at some times only, which are not known here.
-    """
-
-    nodes: str
-    reasons: tuple[str, ...] | None = None
-    at_times: bool = False
+    nodes: str  #: A number, or a percentage.
+    reasons: tuple[str, ...] | None = None  #: The reasons for which it holds; None for all.
+    at_times: bool = False  #: Whether it holds at some times only, which are not known here.
 
 
 class PoolDisruption(NamedTuple):
-    """Which nodes of a NodePool Karpenter removes: ``spec.disruption``.
+    """Which nodes of a NodePool Karpenter removes: ``spec.disruption``."""
 
-    Attributes:
-        policy: The consolidation policy, as it is written.
-        never: Whether ``consolidateAfter`` says so.
-        budgets: How many may go at once.
-    """
-
-    policy: str = WHEN_UNDERUTILIZED
-    never: bool = False
-    budgets: tuple[PoolBudget, ...] = (PoolBudget("10%"),)
+    policy: str = WHEN_UNDERUTILIZED  #: The consolidation policy, as it is written.
+    never: bool = False  #: Whether ``consolidateAfter`` says so.
+    budgets: tuple[PoolBudget, ...] = (PoolBudget("10%"),)  #: How many may go at once.
 
     def allowed(self, nodes: int, reason: str) -> int:
         """Return how many of its nodes may go at once, by the budgets that always hold."""
@@ -156,27 +129,16 @@ class PoolDisruption(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodePool:
-    """A NodePool.
+    """A NodePool."""
 
-    Attributes:
-        name: Its name.
-        requirements: What the labels of its nodes may be, those of its template included.
-        labels: The labels of its template.
-        taints: The taints of its nodes; those of startup are gone when pods come.
-        limits: The most that its nodes may have in all, by resource.
-        weight: The heavier comes first.
-        types: The instance types that its requirements allow.
-        disruption: Which of its nodes are removed.
-    """
-
-    name: str
-    requirements: Requirements
-    labels: Mapping[str, str]
-    taints: tuple[Taint, ...]
-    limits: Mapping[str, int]
-    weight: int
-    types: tuple[InstanceType, ...]
-    disruption: PoolDisruption
+    name: str  #: Its name.
+    requirements: Requirements  #: What the labels of its nodes may be, those of its template included.
+    labels: Mapping[str, str]  #: The labels of its template.
+    taints: tuple[Taint, ...]  #: The taints of its nodes; those of startup are gone when pods come.
+    limits: Mapping[str, int]  #: The most that its nodes may have in all, by resource.
+    weight: int  #: The heavier comes first.
+    types: tuple[InstanceType, ...]  #: The instance types that its requirements allow.
+    disruption: PoolDisruption  #: Which of its nodes are removed.
 
     def domains(self, types: Iterable[InstanceType]) -> Iterator[tuple[str, str]]:
         """Yield the domains that Karpenter takes it to have, as label and value, some repeatedly.

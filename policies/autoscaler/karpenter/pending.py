@@ -33,29 +33,19 @@ NO_PREFERENCE: Final = Toleration(operator="Exists", effect=TaintEffect.PREFER_N
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Wishes:
-    """A pod's wishes with the preferences that it still has. Alike pods share one.
+    """A pod's wishes with the preferences that it still has. Alike pods share one."""
 
-    Attributes:
-        pod: The pod.
-        constraints: Its spread constraints.
-        required: The terms of its required node affinity, of which one must hold: the first is tried.
-        preferred: Those of its preferred node affinity, the heaviest first: the first is tried.
-        near: The terms of its preferred pod affinity, the heaviest first.
-        apart: The same of its anti-affinity.
-        tolerations: What it tolerates.
-        softens: Whether it may come to tolerate taints that are mere preferences.
-        given_up: The preference that it has no more; empty at first.
-    """
-
-    pod: Pod
-    constraints: tuple[AppliedConstraint, ...]
+    pod: Pod  #: The pod.
+    constraints: tuple[AppliedConstraint, ...]  #: Its spread constraints.
+    #: The terms of its required node affinity, of which one must hold: the first is tried.
     required: tuple[tuple[NodeRequirement, ...], ...]
+    #: Those of its preferred node affinity, the heaviest first: the first is tried.
     preferred: tuple[tuple[NodeRequirement, ...], ...]
-    near: tuple[InterPodTerm, ...]
-    apart: tuple[InterPodTerm, ...]
-    tolerations: tuple[Toleration, ...]
-    softens: bool
-    given_up: str = ""
+    near: tuple[InterPodTerm, ...]  #: The terms of its preferred pod affinity, the heaviest first.
+    apart: tuple[InterPodTerm, ...]  #: The same of its anti-affinity.
+    tolerations: tuple[Toleration, ...]  #: What it tolerates.
+    softens: bool  #: Whether it may come to tolerate taints that are mere preferences.
+    given_up: str = ""  #: The preference that it has no more; empty at first.
 
     @classmethod
     def of(cls, request: SchedulingRequest, *, softens: bool) -> Wishes:

@@ -70,27 +70,16 @@ _MOST_NODES: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class PoolDocument:
-    """A NodePool as it was read, before its instance types are known.
+    """A NodePool as it was read, before its instance types are known."""
 
-    Attributes:
-        name: Its name.
-        stated: What its requirements say of labels.
-        labels: The labels of its template, and that of its NodeClass.
-        taints: The taints of its nodes.
-        limits: The most that its nodes may have.
-        weight: Its weight.
-        disruption: Which of its nodes are removed.
-        is_static: Whether it has a fixed number of nodes.
-    """
-
-    name: str
-    stated: tuple[tuple[str, LabelRequirement], ...]
-    labels: dict[str, str]
-    taints: tuple[Taint, ...]
-    limits: dict[str, int]
-    weight: int
-    disruption: PoolDisruption
-    is_static: bool
+    name: str  #: Its name.
+    stated: tuple[tuple[str, LabelRequirement], ...]  #: What its requirements say of labels.
+    labels: dict[str, str]  #: The labels of its template, and that of its NodeClass.
+    taints: tuple[Taint, ...]  #: The taints of its nodes.
+    limits: dict[str, int]  #: The most that its nodes may have.
+    weight: int  #: Its weight.
+    disruption: PoolDisruption  #: Which of its nodes are removed.
+    is_static: bool  #: Whether it has a fixed number of nodes.
 
 
 def read_pool(value: Mapping[str, Any], found: ErrorList) -> PoolDocument:

@@ -30,21 +30,13 @@ from policies.scheduler.plugins.nodeports import conflicting
 
 @dataclass(slots=True, eq=False)
 class PresentNode:
-    """A node of the cluster.
+    """A node of the cluster."""
 
-    Attributes:
-        name: Its name.
-        position: Its position in the cluster.
-        taints: Its taints.
-        labels: What its labels are.
-        ports: The ports that pods take that were put on it.
-    """
-
-    name: str
-    position: int
-    taints: tuple[Taint, ...]
-    labels: Requirements
-    ports: list[HostPort] = field(default_factory=list)
+    name: str  #: Its name.
+    position: int  #: Its position in the cluster.
+    taints: tuple[Taint, ...]  #: Its taints.
+    labels: Requirements  #: What its labels are.
+    ports: list[HostPort] = field(default_factory=list)  #: The ports that pods take that were put on it.
 
 
 class PresentNodes:

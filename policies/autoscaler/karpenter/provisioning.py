@@ -53,25 +53,15 @@ NO_POOL: Final = "no instance type meets the requirements of a NodePool"
 
 @dataclass(slots=True, eq=False)
 class NewClaim:
-    """A node that Karpenter will add, while it is not known which it will be.
+    """A node that Karpenter will add, while it is not known which it will be."""
 
-    Attributes:
-        number: Its number: 1 of the first that was wanted.
-        pool: Its NodePool.
-        labels: What its labels may be; pods narrow them.
-        types: The instance types that it may have.
-        amounts: What its pods take.
-        ports: The ports that they take.
-        pods: The numbers of its pods.
-    """
-
-    number: int
-    pool: NodePool
-    labels: dict[str, LabelRequirement]
-    types: Sequence[InstanceType]
-    amounts: dict[str, int] = field(default_factory=dict)
-    ports: list[HostPort] = field(default_factory=list)
-    pods: list[int] = field(default_factory=list)
+    number: int  #: Its number: 1 of the first that was wanted.
+    pool: NodePool  #: Its NodePool.
+    labels: dict[str, LabelRequirement]  #: What its labels may be; pods narrow them.
+    types: Sequence[InstanceType]  #: The instance types that it may have.
+    amounts: dict[str, int] = field(default_factory=dict)  #: What its pods take.
+    ports: list[HostPort] = field(default_factory=list)  #: The ports that they take.
+    pods: list[int] = field(default_factory=list)  #: The numbers of its pods.
 
 
 class _Fitting(NamedTuple):
@@ -84,21 +74,15 @@ class _Fitting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioned:
-    """The end of a round.
+    """The end of a round."""
 
-    Attributes:
-        claims: The nodes that are added, in the order in which they were first wanted.
-        present: The node of the cluster that each other pod is taken to fit, by the number of the pod.
-        wishes: What each pod that was put somewhere still wanted, by its number.
-        failed: Why each NodePool adds no node for a pod, by the number of the pod.
-        stopped: Whether it was to stop before all pods were tried.
-    """
-
-    claims: tuple[NewClaim, ...]
+    claims: tuple[NewClaim, ...]  #: The nodes that are added, in the order in which they were first wanted.
+    #: The node of the cluster that each other pod is taken to fit, by the number of the pod.
     present: Mapping[int, str]
-    wishes: Mapping[int, Wishes]
+    wishes: Mapping[int, Wishes]  #: What each pod that was put somewhere still wanted, by its number.
+    #: Why each NodePool adds no node for a pod, by the number of the pod.
     failed: Mapping[int, Mapping[str, str]]
-    stopped: bool
+    stopped: bool  #: Whether it was to stop before all pods were tried.
 
 
 class Provisioner:

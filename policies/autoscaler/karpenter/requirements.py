@@ -13,20 +13,14 @@ from policies.model.topology_keys import RENAMED
 
 
 class LabelRequirement(NamedTuple):
-    """Possible values of one label.
+    """Possible values of one label."""
 
-    Attributes:
-        complement: Whether it may be all but the values, else one of them.
-        values: The values; without any and no complement, the label must be missing.
-        least: The least number that it may be; None for any.
-        most: The greatest number that it may be; None for any.
-        min_values: How many different values the instance types of a node must have; None for any.
-    """
-
-    complement: bool
+    complement: bool  #: Whether it may be all but the values, else one of them.
+    #: The values; without any and no complement, the label must be missing.
     values: frozenset[str] = frozenset()
-    least: int | None = None
-    most: int | None = None
+    least: int | None = None  #: The least number that it may be; None for any.
+    most: int | None = None  #: The greatest number that it may be; None for any.
+    #: How many different values the instance types of a node must have; None for any.
     min_values: int | None = None
 
     @property

@@ -42,14 +42,11 @@ class GroupKind(Enum):
 
 
 class CountedNodes(NamedTuple):
-    """The nodes whose pods count.
+    """The nodes whose pods count."""
 
-    Attributes:
-        alternatives: Requirements of which a node must meet one set; None where it need not.
-        tolerations: What must tolerate the taints of a node; None where they need not be.
-    """
-
+    #: Requirements of which a node must meet one set; None where it need not.
     alternatives: tuple[Requirements, ...] | None
+    #: What must tolerate the taints of a node; None where they need not be.
     tolerations: tuple[Toleration, ...] | None
 
     def passes(self, taints: Iterable[Taint], labels: Requirements) -> bool:

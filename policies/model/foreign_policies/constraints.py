@@ -27,29 +27,20 @@ _LABELS = re.compile(rf"{_TEMPLATE}metadata/labels(?:/([^/]+))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignInjection:
-    """Constraints that a document injects.
+    """Constraints that a document injects."""
 
-    Attributes:
-        path: Where they are in the document: the list, or the text that holds it.
-        constraints: The constraints as written; parts that are not literal hold ``{{``.
-        readable: Whether each of them has a path of its own below ``path``: not so within a text.
-        single: Whether ``path`` is that of the one constraint and not of a list.
-        whole: Whether they are added as they are, and not merged into what is there.
-        kinds: The kinds of object that get them; empty where that is not known.
-        selector: The labels that these objects must have; None for any, or where that is not known.
-        narrowed: Whether only objects that opt in may get them, by a label, a name or a namespace; so too
-            where that is not known.
-        labels: The labels that the same mutation puts on the pods; None where it puts some that are unknown.
-    """
-
-    path: FieldPath
-    constraints: tuple[Any, ...]
-    readable: bool = True
-    single: bool = False
-    whole: bool = True
-    kinds: frozenset[str] = frozenset()
+    path: FieldPath  #: Where they are in the document: the list, or the text that holds it.
+    constraints: tuple[Any, ...]  #: The constraints as written; parts that are not literal hold ``{{``.
+    readable: bool = True  #: Whether each of them has a path of its own below ``path``: not so within a text.
+    single: bool = False  #: Whether ``path`` is that of the one constraint and not of a list.
+    whole: bool = True  #: Whether they are added as they are, and not merged into what is there.
+    kinds: frozenset[str] = frozenset()  #: The kinds of object that get them; empty where that is not known.
+    #: The labels that these objects must have; None for any, or where that is not known.
     selector: LabelSelector | None = None
+    #: Whether only objects that opt in may get them, by a label, a name or a namespace; so too where that is
+    #: not known.
     narrowed: bool = True
+    #: The labels that the same mutation puts on the pods; None where it puts some that are unknown.
     labels: Mapping[str, str] | None = field(default_factory=dict)
 
     def place(self, inner: FieldPath) -> tuple[FieldPath, str]:

@@ -46,58 +46,33 @@ MOST_PLACED: Final = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldReason:
-    """Why a constraint is as it is: what fails if one field of it were softer.
+    """Why a constraint is as it is: what fails if one field of it were softer."""
 
-    Attributes:
-        constraint: The constraint; None for the manifest's others, which are removed.
-        field: The field.
-        failure: What fails.
-    """
-
-    constraint: Constraint | None
-    field: str
-    failure: Failure
+    constraint: Constraint | None  #: The constraint; None for the manifest's others, which are removed.
+    field: str  #: The field.
+    failure: Failure  #: What fails.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """The constraints that reach a goal, with what they cost and prove.
+    """The constraints that reach a goal, with what they cost and prove."""
 
-    Attributes:
-        goal: What is wanted.
-        reachable: The part of it that the domains can reach.
-        workload: The workload before.
-        domains: The domains that could take its pods.
-        now: Where the replicas are that run now; None if none does.
-        as_is: What the workload comes to as it is.
-        chosen: The constraints to write; None if it is best as it is.
-        edits: How.
-        given_up: What of its constraints they weaken or remove.
-        trial: What it comes to with them.
-        reasons: Why each field of them is as it is.
-        losses: What losses take then.
-        tried: How many sets were tried.
-        considered: How many there are.
-        complete: Whether none was left out that could be preferred.
-        stopped: Whether that is because it was stopped.
-    """
-
-    goal: Goal
-    reachable: Goal
-    workload: Workload
-    domains: frozenset[str]
-    now: PlacedReplicas | None
-    as_is: Trial
-    chosen: ConstraintSet | None = None
-    edits: tuple[Edit, ...] = ()
-    given_up: tuple[GivenUp, ...] = ()
-    trial: Trial
-    reasons: tuple[FieldReason, ...] = ()
-    losses: tuple[DomainLoss, ...] = ()
-    tried: int = 0
-    considered: int = 0
-    complete: bool = True
-    stopped: bool = False
+    goal: Goal  #: What is wanted.
+    reachable: Goal  #: The part of it that the domains can reach.
+    workload: Workload  #: The workload before.
+    domains: frozenset[str]  #: The domains that could take its pods.
+    now: PlacedReplicas | None  #: Where the replicas are that run now; None if none does.
+    as_is: Trial  #: What the workload comes to as it is.
+    chosen: ConstraintSet | None = None  #: The constraints to write; None if it is best as it is.
+    edits: tuple[Edit, ...] = ()  #: How.
+    given_up: tuple[GivenUp, ...] = ()  #: What of its constraints they weaken or remove.
+    trial: Trial  #: What it comes to with them.
+    reasons: tuple[FieldReason, ...] = ()  #: Why each field of them is as it is.
+    losses: tuple[DomainLoss, ...] = ()  #: What losses take then.
+    tried: int = 0  #: How many sets were tried.
+    considered: int = 0  #: How many there are.
+    complete: bool = True  #: Whether none was left out that could be preferred.
+    stopped: bool = False  #: Whether that is because it was stopped.
 
     @property
     def is_met(self) -> bool:

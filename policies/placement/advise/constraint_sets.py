@@ -60,15 +60,10 @@ _OTHERS: Final = {others: rank for rank, others in enumerate(Others)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintSet:
-    """Constraints that a workload could have.
+    """Constraints that a workload could have."""
 
-    Attributes:
-        wanted: For the keys of the goal.
-        others: What becomes of the manifest's others.
-    """
-
-    wanted: tuple[Constraint, ...] = ()
-    others: Others = Others.KEPT
+    wanted: tuple[Constraint, ...] = ()  #: For the keys of the goal.
+    others: Others = Others.KEPT  #: What becomes of the manifest's others.
 
     @property
     def cost(self) -> tuple[int, int, int, int]:
@@ -96,19 +91,12 @@ class ConstraintSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintBasis:
-    """The parts that all constraints of a workload share.
+    """The parts that all constraints of a workload share."""
 
-    Attributes:
-        selector: The workload's own selector.
-        match_label_keys: What tells its revisions apart.
-        behavior: The release.
-        domains: How many domains the goal needs, where an autoscaler may add some; else 1.
-    """
-
-    selector: LabelSelector
-    match_label_keys: tuple[str, ...]
-    behavior: Behavior
-    domains: int = 1
+    selector: LabelSelector  #: The workload's own selector.
+    match_label_keys: tuple[str, ...]  #: What tells its revisions apart.
+    behavior: Behavior  #: The release.
+    domains: int = 1  #: How many domains the goal needs, where an autoscaler may add some; else 1.
 
 
 def constraint_sets(workload: Workload, goal: Goal, basis: ConstraintBasis) -> list[ConstraintSet]:

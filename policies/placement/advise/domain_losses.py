@@ -21,20 +21,13 @@ MOST_LOSSES: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainLoss:
-    """The replicas that the loss of a domain takes, and how many of those fit elsewhere.
+    """The replicas that the loss of a domain takes, and how many of those fit elsewhere."""
 
-    Attributes:
-        replicas: How many run before.
-        domain: The domain.
-        lost: How many are lost at once.
-        back: How many fit elsewhere once its nodes are removed.
-        back_in_outage: The same while its nodes are still there, tainted as unreachable.
-    """
-
-    replicas: Count
-    domain: str
-    lost: Count
-    back: Annotated[Count, SentAs("fitElsewhere")]
+    replicas: Count  #: How many run before.
+    domain: str  #: The domain.
+    lost: Count  #: How many are lost at once.
+    back: Annotated[Count, SentAs("fitElsewhere")]  #: How many fit elsewhere once its nodes are removed.
+    #: The same while its nodes are still there, tainted as unreachable.
     back_in_outage: Annotated[Count, SentAs("fitInOutage")]
 
 

@@ -22,27 +22,21 @@ _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """A condition that must hold at every number of replicas of a range.
+    """A condition that must hold at every number of replicas of a range."""
 
-    Attributes:
-        key: The topology key of which one domain is lost.
-        limit: How many replicas may be lost with it; None for any number.
-        one_a_node: Whether no node may have two replicas more than another node that could take one, of the
-            same domain where there is a limit.
-        enforced: Whether a DoNotSchedule constraint must reach the limit: what only happens to be so in the
-            cluster as it is does not count.
-        allow_soft: Whether DoNotSchedule constraints that are there may be weakened.
-        replicas: The range.
-        domains: With how many domains it has to be reached: what those cannot do is not wanted; None where
-            it is wanted in any case.
-    """
-
-    key: Annotated[str, SentAs("topologyKey")]
+    key: Annotated[str, SentAs("topologyKey")]  #: The topology key of which one domain is lost.
+    #: How many replicas may be lost with it; None for any number.
     limit: Annotated[LossLimit | None, INTERNAL] = None
+    #: Whether no node may have two replicas more than another node that could take one, of the same domain
+    #: where there is a limit.
     one_a_node: Annotated[bool, SentAs("oneANode")] = False
+    #: Whether a DoNotSchedule constraint must reach the limit: what only happens to be so in the cluster as
+    #: it is does not count.
     enforced: bool = False
-    allow_soft: bool = False
-    replicas: ReplicaRange
+    allow_soft: bool = False  #: Whether DoNotSchedule constraints that are there may be weakened.
+    replicas: ReplicaRange  #: The range.
+    #: With how many domains it has to be reached: what those cannot do is not wanted; None where it is wanted
+    #: in any case.
     domains: Annotated[int | None, INTERNAL] = None
 
     @property

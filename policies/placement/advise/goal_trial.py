@@ -25,94 +25,60 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Where a goal is first missed.
+    """Where a goal is first missed."""
 
-    Attributes:
-        kind: How.
-        replicas: With how many replicas.
-        domain: The domain that has too many, or after a rollout the fullest one.
-        count: How many it has.
-        allowed: How many it may have.
-        node: The node that has two replicas more than another, which could take one.
-        other: That one.
-        message: The scheduler's message where a replica stays pending.
-        outcome: How a rollout ends.
-    """
-
-    kind: FailureKind
-    replicas: Count
-    domain: str = ""
-    count: Count = 0
-    allowed: Count = 0
+    kind: FailureKind  #: How.
+    replicas: Count  #: With how many replicas.
+    domain: str = ""  #: The domain that has too many, or after a rollout the fullest one.
+    count: Count = 0  #: How many it has.
+    allowed: Count = 0  #: How many it may have.
+    #: The node that has two replicas more than another, which could take one.
     node: Annotated[str, INTERNAL] = ""
-    other: Annotated[str, INTERNAL] = ""
-    message: Annotated[str, INTERNAL] = ""
-    outcome: Annotated[Outcome, INTERNAL] = Outcome.COMPLETE
+    other: Annotated[str, INTERNAL] = ""  #: That one.
+    message: Annotated[str, INTERNAL] = ""  #: The scheduler's message where a replica stays pending.
+    outcome: Annotated[Outcome, INTERNAL] = Outcome.COMPLETE  #: How a rollout ends.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedReplicas:
-    """Where so many replicas are.
+    """Where so many replicas are."""
 
-    Attributes:
-        replicas: How many.
-        domain: The domain with most of them; empty for nodes without the topology key.
-        count: How many it has: those that its loss takes.
-        crowded: A node with two more than another that could take one, and that one; None without any.
-    """
-
-    replicas: Count
-    domain: str
-    count: Count
+    replicas: Count  #: How many.
+    domain: str  #: The domain with most of them; empty for nodes without the topology key.
+    count: Count  #: How many it has: those that its loss takes.
+    #: A node with two more than another that could take one, and that one; None without any.
     crowded: Annotated[tuple[str, str] | None, INTERNAL] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolledOut:
-    """The outcome of a rollout that begins with all replicas of the same constraints.
+    """The outcome of a rollout that begins with all replicas of the same constraints."""
 
-    Attributes:
-        replicas: How many there are.
-        outcome: How it ends where it ends worst.
-        domain: The domain with most of them at the end.
-        count: How many it has.
-        courses: How many courses were taken.
-        exact: Whether these are all.
-        evicted: The most pods of other workloads that are evicted.
-    """
-
-    replicas: Count
-    outcome: Outcome
-    domain: str
-    count: Count
-    courses: Count
-    exact: bool
-    evicted: Count = 0
+    replicas: Count  #: How many there are.
+    outcome: Outcome  #: How it ends where it ends worst.
+    domain: str  #: The domain with most of them at the end.
+    count: Count  #: How many it has.
+    courses: Count  #: How many courses were taken.
+    exact: bool  #: Whether these are all.
+    evicted: Count = 0  #: The most pods of other workloads that are evicted.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """The outcome of the simulation of a workload.
+    """The outcome of the simulation of a workload."""
 
-    Attributes:
-        prepared: The pod that was placed.
-        placed: Of each number of the range the worst that was seen.
-        fitting: How many replicas got a node.
-        message: The scheduler's message on the first that got none; empty if all did.
-        added: How many nodes were added for them, at most.
-        exact: Whether every way was taken to choose among equally good nodes; else one that fills a domain
-            and the first by name.
-        evicted: How many pods of other workloads are evicted for them, at most.
-        rollouts: Of the ends of the range; none where a goal is missed before, or for a kind without.
-    """
-
-    prepared: Annotated[PreparedPod, INTERNAL]
+    prepared: Annotated[PreparedPod, INTERNAL]  #: The pod that was placed.
+    #: Of each number of the range the worst that was seen.
     placed: Annotated[tuple[PlacedReplicas, ...], INTERNAL]
-    fitting: Count
+    fitting: Count  #: How many replicas got a node.
+    #: The scheduler's message on the first that got none; empty if all did.
     message: Annotated[str, INTERNAL] = ""
-    added: Annotated[Count, SentAs("addedNodes")] = 0
+    added: Annotated[Count, SentAs("addedNodes")] = 0  #: How many nodes were added for them, at most.
+    #: Whether every way was taken to choose among equally good nodes; else one that fills a domain and the
+    #: first by name.
     exact: Annotated[bool, SentAs("everyTie")] = False
-    evicted: Count = 0
+    evicted: Count = 0  #: How many pods of other workloads are evicted for them, at most.
+    #: Of the ends of the range; none where a goal is missed before, or for a kind without.
     rollouts: tuple[RolledOut, ...] = ()
 
     @property

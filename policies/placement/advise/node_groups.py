@@ -27,19 +27,12 @@ _PLENTY: Final = {"cpu": 10**9, "memory": 2**50, "ephemeral-storage": 2**50, "po
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeGroup:
-    """Nodes that an autoscaler may add in one domain.
+    """Nodes that an autoscaler may add in one domain."""
 
-    Attributes:
-        key: The topology key of the domain.
-        domain: The domain.
-        like: What each is like.
-        count: How many there may be more.
-    """
-
-    key: str
-    domain: str
-    like: Node
-    count: int
+    key: str  #: The topology key of the domain.
+    domain: str  #: The domain.
+    like: Node  #: What each is like.
+    count: int  #: How many there may be more.
 
     def node(self, number: int, cluster: ClusterIndex) -> Node:
         """Return a new node of a cluster, which has no other of its name."""

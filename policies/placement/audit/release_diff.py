@@ -35,22 +35,15 @@ class DiffKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseOutcome:
-    """The outcome for a workload in one release.
+    """The outcome for a workload in one release."""
 
-    Attributes:
-        errors: Why the API server refuses it; empty if it does not.
-        constraints: Those in force.
-        feasible: The feasible nodes for the next pod.
-        best: The best of them, by name.
-        leads: By how many points the total of each feasible node is above the lowest.
-        message: The condition of the next pod; empty if it fits somewhere.
-    """
-
-    errors: tuple[str, ...] = ()
-    constraints: Annotated[tuple[AppliedConstraint, ...], INTERNAL] = ()
-    feasible: Annotated[tuple[str, ...], INTERNAL] = ()
-    best: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()  #: Why the API server refuses it; empty if it does not.
+    constraints: Annotated[tuple[AppliedConstraint, ...], INTERNAL] = ()  #: Those in force.
+    feasible: Annotated[tuple[str, ...], INTERNAL] = ()  #: The feasible nodes for the next pod.
+    best: tuple[str, ...] = ()  #: The best of them, by name.
+    #: By how many points the total of each feasible node is above the lowest.
     leads: Annotated[tuple[int, ...], INTERNAL] = ()
+    #: The condition of the next pod; empty if it fits somewhere.
     message: Annotated[str, SentAs("condition")] = ""
 
     @property
@@ -74,24 +67,15 @@ class ReleaseOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadDiff:
-    """A workload for which two releases differ.
+    """A workload for which two releases differ."""
 
-    Attributes:
-        namespace: Its namespace.
-        kind: Its kind; of a ReplicaSet, its owner's.
-        name: Its name.
-        difference: The gravest difference.
-        before: What the earlier release makes of it.
-        after: What the later release makes of it.
-        responsible: The changes between the releases that make a difference as grave, in their order.
-    """
-
-    namespace: str
-    kind: str
-    name: str
-    difference: DiffKind
-    before: ReleaseOutcome
-    after: ReleaseOutcome
+    namespace: str  #: Its namespace.
+    kind: str  #: Its kind; of a ReplicaSet, its owner's.
+    name: str  #: Its name.
+    difference: DiffKind  #: The gravest difference.
+    before: ReleaseOutcome  #: What the earlier release makes of it.
+    after: ReleaseOutcome  #: What the later release makes of it.
+    #: The changes between the releases that make a difference as grave, in their order.
     responsible: Annotated[tuple[ReleaseChange, ...], INTERNAL]
 
     @property

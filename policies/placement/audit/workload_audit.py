@@ -59,23 +59,15 @@ ORDER: Final[Mapping[Risk, int]] = {risk: position for position, risk in enumera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintSkew:
-    """How the pods that a constraint counts are spread now.
+    """How the pods that a constraint counts are spread now."""
 
-    Attributes:
-        applied: The constraint.
-        domains: How many domains eligible nodes have.
-        minimum: Matching pods of the emptiest domain; 0 where there are fewer domains than ``minDomains``.
-        most: Matching pods of the fullest domain.
-        fullest: That domain; empty without domains.
-        counts: Whether its selector can match a pod in this release.
-    """
-
-    applied: Annotated[AppliedConstraint, INLINE]
-    domains: Count
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    domains: Count  #: How many domains eligible nodes have.
+    #: Matching pods of the emptiest domain; 0 where there are fewer domains than ``minDomains``.
     minimum: Annotated[Count, SentAs("globalMinimum")]
-    most: Count
-    fullest: str
-    counts: Annotated[bool, INTERNAL]
+    most: Count  #: Matching pods of the fullest domain.
+    fullest: str  #: That domain; empty without domains.
+    counts: Annotated[bool, INTERNAL]  #: Whether its selector can match a pod in this release.
 
     @property
     @sent
@@ -110,43 +102,27 @@ class ConstraintSkew:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concentration:
-    """All pods of a workload are in one domain.
+    """All pods of a workload are in one domain."""
 
-    Attributes:
-        key: The topology key.
-        domain: The domain.
-        domains: How many domains the nodes of the cluster have.
-    """
-
-    key: Annotated[str, SentAs("topologyKey")]
-    domain: str
-    domains: Count
+    key: Annotated[str, SentAs("topologyKey")]  #: The topology key.
+    domain: str  #: The domain.
+    domains: Count  #: How many domains the nodes of the cluster have.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstZone:
-    """The zone that has most pods of a workload, which are lost with it.
+    """The zone that has most pods of a workload, which are lost with it."""
 
-    Attributes:
-        zone: The zone, the first by name of several; empty for a workload without pods in any.
-        pods: How many pods it has.
-    """
-
-    zone: str
-    pods: Count
+    zone: str  #: The zone, the first by name of several; empty for a workload without pods in any.
+    pods: Count  #: How many pods it has.
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadProblem:
-    """Something that is wrong with a workload.
+    """Something that is wrong with a workload."""
 
-    Attributes:
-        risk: What.
-        constraint: The position of the constraint; None where it is about no single one.
-    """
-
-    risk: Risk
-    constraint: int | None = None
+    risk: Risk  #: What.
+    constraint: int | None = None  #: The position of the constraint; None where it is about no single one.
 
     @property
     def severity(self) -> Severity:
@@ -156,51 +132,36 @@ class SpreadProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadAudit:
-    """One workload.
+    """One workload."""
 
-    Attributes:
-        namespace: Its namespace.
-        api_version: Its apiVersion; empty if unknown.
-        kind: Its kind; of a ReplicaSet, its owner's.
-        name: Its name.
-        uid: Its uid; empty if unknown.
-        wanted: How many replicas it wants; None for kinds without a number.
-        running: How many of its pods are bound and not being deleted; None where its selector is not known.
-        pending: How many of its pods have no node.
-        problems: What is wrong, worst first.
-        constraints: Of each constraint in force.
-        why_none: Why no constraint is in force; None if there is one, or the object is invalid.
-        policy: The SpreadPolicy that gives the constraints; None if none does.
-        missed_policy: The one whose default constraints it would get if it were created now, and has not.
-        concentration: Where all its pods are, if that is one domain of several and no constraint is in force
-            but the scheduler's built-in defaults, which keep no pod away.
-        worst_zone: The zone with most of its pods; None where that is not known, or no node has a zone.
-        room: How many more replicas fit; None for an invalid object.
-        feasible: How many nodes the next replica fits.
-        message: The scheduler's sentence where that is none; else empty.
-        errors: Why it is invalid.
-        unmodeled: What else a scheduler looks at in its pods, which may refuse more nodes.
-    """
-
-    namespace: str
-    api_version: str = ""
-    kind: str
-    name: str
-    uid: str = ""
+    namespace: str  #: Its namespace.
+    api_version: str = ""  #: Its apiVersion; empty if unknown.
+    kind: str  #: Its kind; of a ReplicaSet, its owner's.
+    name: str  #: Its name.
+    uid: str = ""  #: Its uid; empty if unknown.
+    #: How many replicas it wants; None for kinds without a number.
     wanted: Annotated[Count | None, SentAs("replicas")]
+    #: How many of its pods are bound and not being deleted; None where its selector is not known.
     running: Count | None
-    pending: Count
-    problems: Annotated[tuple[SpreadProblem, ...], INTERNAL] = ()
-    constraints: tuple[ConstraintSkew, ...] = ()
+    pending: Count  #: How many of its pods have no node.
+    problems: Annotated[tuple[SpreadProblem, ...], INTERNAL] = ()  #: What is wrong, worst first.
+    constraints: tuple[ConstraintSkew, ...] = ()  #: Of each constraint in force.
+    #: Why no constraint is in force; None if there is one, or the object is invalid.
     why_none: Annotated[NoConstraints | None, SentAs("whyNoConstraints")] = None
-    policy: str | None = None
+    policy: str | None = None  #: The SpreadPolicy that gives the constraints; None if none does.
+    #: The one whose default constraints it would get if it were created now, and has not.
     missed_policy: str | None = None
+    #: Where all its pods are, if that is one domain of several and no constraint is in force but the
+    #: scheduler's built-in defaults, which keep no pod away.
     concentration: Annotated[Concentration | None, SentAs("allIn")] = None
+    #: The zone with most of its pods; None where that is not known, or no node has a zone.
     worst_zone: Annotated[WorstZone | None, SentAs("lostWithWorstZone")] = None
+    #: How many more replicas fit; None for an invalid object.
     room: Annotated[Headroom | None, INTERNAL] = None
-    feasible: Annotated[Count, SentAs("feasibleNodes")] = 0
-    message: str = ""
-    errors: tuple[FieldError, ...] = ()
+    feasible: Annotated[Count, SentAs("feasibleNodes")] = 0  #: How many nodes the next replica fits.
+    message: str = ""  #: The scheduler's sentence where that is none; else empty.
+    errors: tuple[FieldError, ...] = ()  #: Why it is invalid.
+    #: What else a scheduler looks at in its pods, which may refuse more nodes.
     unmodeled: Annotated[tuple[str, ...], SentAs("notModeled")] = ()
 
     @property

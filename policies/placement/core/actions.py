@@ -34,19 +34,12 @@ TOO_MANY_NODES: Final = "too-many-nodes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoseDomain:
-    """The nodes of a domain are gone, with everything on them.
+    """The nodes of a domain are gone, with everything on them."""
 
-    Attributes:
-        at: Where it is written.
-        key: The topology key.
-        value: The domain.
-        unreachable: Whether the nodes stay in the API, tainted: their domain then counts on.
-    """
-
-    at: FieldPath
-    key: str
-    value: str
-    unreachable: bool = False
+    at: FieldPath  #: Where it is written.
+    key: str  #: The topology key.
+    value: str  #: The domain.
+    unreachable: bool = False  #: Whether the nodes stay in the API, tainted: their domain then counts on.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +77,12 @@ class TaintNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntaintNode:
-    """A node loses the taints of a key.
+    """A node loses the taints of a key."""
 
-    Attributes:
-        at: Where it is written.
-        node: The node.
-        key: The key of the taints.
-        effect: Their effect; None for every one.
-    """
-
-    at: FieldPath
-    node: str
-    key: str
-    effect: TaintEffect | None = None
+    at: FieldPath  #: Where it is written.
+    node: str  #: The node.
+    key: str  #: The key of the taints.
+    effect: TaintEffect | None = None  #: Their effect; None for every one.
 
     @property
     def taint(self) -> str:
@@ -116,21 +102,13 @@ class LabelNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddNodes:
-    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images.
+    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images."""
 
-    Attributes:
-        at: Where it is written.
-        like: The node.
-        count: How many.
-        without_taints: Keys of taints that the new nodes do not have.
-        labels: Labels that they have besides, or in place of others.
-    """
-
-    at: FieldPath
-    like: str
-    count: int
-    without_taints: tuple[str, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
+    at: FieldPath  #: Where it is written.
+    like: str  #: The node.
+    count: int  #: How many.
+    without_taints: tuple[str, ...] = ()  #: Keys of taints that the new nodes do not have.
+    labels: tuple[tuple[str, str], ...] = ()  #: Labels that they have besides, or in place of others.
 
 
 #: What changes one node, whose pods stay unless it says otherwise.
@@ -139,19 +117,12 @@ Action: TypeAlias = LoseDomain | NodeAction | AddNodes
 
 
 class ChangedNodes(NamedTuple):
-    """Nodes that actions changed or added, all alike but for their names.
+    """Nodes that actions changed or added, all alike but for their names."""
 
-    Attributes:
-        names: Their names.
-        cordoned: Whether they are unschedulable.
-        taints: Their taints.
-        labels: Their labels, but for ``kubernetes.io/hostname``: that is the name of a new node, and stays of
-            another.
-    """
-
-    names: list[str]
-    cordoned: bool
-    taints: tuple[Taint, ...]
+    names: list[str]  #: Their names.
+    cordoned: bool  #: Whether they are unschedulable.
+    taints: tuple[Taint, ...]  #: Their taints.
+    #: Their labels, but for ``kubernetes.io/hostname``: that is the name of a new node, and stays of another.
     labels: Mapping[str, str]
 
 
@@ -168,19 +139,16 @@ def alike_nodes(nodes: Iterable[Node]) -> list[ChangedNodes]:
 
 @dataclass(slots=True)
 class Disruption:
-    """The effect of some actions on a cluster.
+    """The effect of some actions on a cluster."""
 
-    Attributes:
-        evicted: The pods that lost their node.
-        lost: The names of nodes that are gone or unreachable.
-        added: The names of new nodes.
-        changed: New nodes, and those whose cordon or taints are others, as they are in the end; not those
-            that are lost.
-    """
-
+    #: The pods that lost their node.
     evicted: Annotated[list[PodOnNode], INTERNAL] = field(default_factory=list)
+    #: The names of nodes that are gone or unreachable.
     lost: Annotated[list[str], SentAs("lostNodes")] = field(default_factory=list)
+    #: The names of new nodes.
     added: Annotated[list[str], SentAs("addedNodes")] = field(default_factory=list)
+    #: New nodes, and those whose cordon or taints are others, as they are in the end; not those that are
+    #: lost.
     changed: Annotated[list[ChangedNodes], SentAs("changedNodes")] = field(default_factory=list)
 
 

@@ -39,76 +39,50 @@ class AlternativeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """The end if something were otherwise.
+    """The end if something were otherwise."""
 
-    Attributes:
-        what: What.
-        nodes: How many nodes are added, by node group.
-        pending: How many pods of the queue stay pending.
-        skews: The skew of each constraint of the first pod at the end.
-    """
-
-    what: AlternativeKind
-    nodes: Mapping[str, Count]
-    pending: Count
-    skews: tuple[Count, ...]
+    what: AlternativeKind  #: What.
+    nodes: Mapping[str, Count]  #: How many nodes are added, by node group.
+    pending: Count  #: How many pods of the queue stay pending.
+    skews: tuple[Count, ...]  #: The skew of each constraint of the first pod at the end.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSize:
-    """A node group or a NodePool, before and after.
+    """A node group or a NodePool, before and after."""
 
-    Attributes:
-        name: Its name.
-        origin: Whether a document describes it, or it is deduced from nodes, by the label of a managed group
-            or since they are alike.
-        zone: Its zone; empty without one, or with several.
-        size: How many nodes it had.
-        added: How many it gets.
-        max_size: How many it may have; null where nothing limits their number.
-    """
-
-    name: str
+    name: str  #: Its name.
+    #: Whether a document describes it, or it is deduced from nodes, by the label of a managed group or since
+    #: they are alike.
     origin: str
-    zone: str
-    size: Count
-    added: Count
-    max_size: Count | None
+    zone: str  #: Its zone; empty without one, or with several.
+    size: Count  #: How many nodes it had.
+    added: Count  #: How many it gets.
+    max_size: Count | None  #: How many it may have; null where nothing limits their number.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoscaled:
-    """Steps of an autoscaler for the pods of a queue.
+    """Steps of an autoscaler for the pods of a queue."""
 
-    Attributes:
-        autoscaler: Which it is.
-        loops: The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once.
-        waves: How often the scheduler went on when new nodes were ready.
-        groups: The node groups, or the NodePools.
-        nodes: The new nodes, in the order in which they are added.
-        changed_nodes: The same as they are, those that are alike together.
-        unhelped: The pods for which no node was added, with the reasons.
-        complete: Whether another loop would add nothing.
-        given_up: The preferences that Karpenter gave up; those of the last pods of a wave.
-        not_modeled: What the autoscaler looks at besides, and is not part of this.
-        alternatives: What would be if something were otherwise; nothing where that was not simulated.
-        karpenter_nodes: How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not
-            modeled; known only where node groups are deduced.
-        stopped: Whether it was to stop before that was known, so that what is pending may yet get a node.
-    """
-
-    autoscaler: AutoscalerName
+    autoscaler: AutoscalerName  #: Which it is.
+    #: The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once.
     loops: tuple[Loop, ...]
-    waves: Count
-    groups: tuple[GroupSize, ...]
-    nodes: tuple[NewNode, ...]
-    changed_nodes: tuple[ChangedNodes, ...]
-    unhelped: tuple[Unhelped, ...]
-    complete: bool
+    waves: Count  #: How often the scheduler went on when new nodes were ready.
+    groups: tuple[GroupSize, ...]  #: The node groups, or the NodePools.
+    nodes: tuple[NewNode, ...]  #: The new nodes, in the order in which they are added.
+    changed_nodes: tuple[ChangedNodes, ...]  #: The same as they are, those that are alike together.
+    unhelped: tuple[Unhelped, ...]  #: The pods for which no node was added, with the reasons.
+    complete: bool  #: Whether another loop would add nothing.
+    #: The preferences that Karpenter gave up; those of the last pods of a wave.
     given_up: tuple[RelaxedPreference, ...] = ()
-    not_modeled: tuple[str, ...] = ()
+    not_modeled: tuple[str, ...] = ()  #: What the autoscaler looks at besides, and is not part of this.
+    #: What would be if something were otherwise; nothing where that was not simulated.
     alternatives: tuple[Alternative, ...] = ()
+    #: How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known
+    #: only where node groups are deduced.
     karpenter_nodes: Count = 0
+    #: Whether it was to stop before that was known, so that what is pending may yet get a node.
     stopped: Annotated[bool, INTERNAL] = False
 
     def then(self, other: Autoscaled) -> Autoscaled:
@@ -133,15 +107,10 @@ class Autoscaled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithNewNodes:
-    """Outcome for a pod that fits nowhere if an autoscaler adds nodes for it.
+    """Outcome for a pod that fits nowhere if an autoscaler adds nodes for it."""
 
-    Attributes:
-        step: Where the scheduler then puts it, or why it stays pending.
-        scaled: The nodes that are added for it, or why none is.
-    """
-
-    step: Step
-    scaled: Annotated[Autoscaled, INLINE]
+    step: Step  #: Where the scheduler then puts it, or why it stays pending.
+    scaled: Annotated[Autoscaled, INLINE]  #: The nodes that are added for it, or why none is.
 
 
 class Autoscaling:

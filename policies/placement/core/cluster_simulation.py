@@ -38,31 +38,20 @@ MOST_TURNS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class QueuedPod:
-    """A pod that waits to be scheduled.
+    """A pod that waits to be scheduled."""
 
-    Attributes:
-        name: What it is called.
-        request: The pod, and the constraints in force for it.
-        owner: What identifies its controller; empty without one, or where it does not matter.
-        in_order: Whether its controller creates it once the pod of its own before it in the queue is ready.
-    """
-
-    name: str
-    request: SchedulingRequest
-    owner: str = ""
+    name: str  #: What it is called.
+    request: SchedulingRequest  #: The pod, and the constraints in force for it.
+    owner: str = ""  #: What identifies its controller; empty without one, or where it does not matter.
+    #: Whether its controller creates it once the pod of its own before it in the queue is ready.
     in_order: bool = False
 
 
 class PreemptedPod(NamedTuple):
-    """A pod that was evicted for another one.
+    """A pod that was evicted for another one."""
 
-    Attributes:
-        pod: Where it was.
-        preemptor: The other one, as namespace/name.
-    """
-
-    pod: PodOnNode
-    preemptor: str
+    pod: PodOnNode  #: Where it was.
+    preemptor: str  #: The other one, as namespace/name.
 
 
 def count_bound(steps: Iterable[Step]) -> int:
@@ -86,26 +75,18 @@ def may_evict(pod: Pod, cluster: ClusterIndex) -> bool:
 
 @dataclass(slots=True, eq=False)
 class ClusterSimulation:
-    """A copy of a cluster, and how its scheduler chooses.
+    """A copy of a cluster, and how its scheduler chooses."""
 
-    Attributes:
-        cluster: The copy, a fork.
-        choose: Chooses one of several best nodes.
-        sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
-        stop: Whether to schedule no more pods of a queue; called before each.
-        on_step: Called after each pod that was scheduled.
-        preempts: Whether pods that fit nowhere have others of lower priority evicted.
-        preempted: The pods that were evicted so and that nothing has replaced yet.
-        repeated: What is known of the requests that were scheduled.
-    """
-
-    cluster: ClusterIndex
-    choose: TieBreaker = first_by_name
+    cluster: ClusterIndex  #: The copy, a fork.
+    choose: TieBreaker = first_by_name  #: Chooses one of several best nodes.
+    #: Finds as many of the feasible nodes as the scheduler would; None for all of them.
     sampler: NodeSampler | None = None
-    stop: Callable[[], bool] = never
-    on_step: Callable[[Step], None] = unnoticed
-    preempts: bool = False
+    stop: Callable[[], bool] = never  #: Whether to schedule no more pods of a queue; called before each.
+    on_step: Callable[[Step], None] = unnoticed  #: Called after each pod that was scheduled.
+    preempts: bool = False  #: Whether pods that fit nowhere have others of lower priority evicted.
+    #: The pods that were evicted so and that nothing has replaced yet.
     preempted: list[PreemptedPod] = field(default_factory=list)
+    #: What is known of the requests that were scheduled.
     repeated: RepeatedRequests = field(default_factory=RepeatedRequests)
 
     @classmethod

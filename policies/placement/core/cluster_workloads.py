@@ -34,24 +34,15 @@ class _OwnerReference(NamedTuple):
 
 
 class ClusterWorkload(NamedTuple):
-    """A workload of a cluster.
+    """A workload of a cluster."""
 
-    Attributes:
-        workload: The object, for a release that has every field.
-        kind: The kind that it is known by: of a ReplicaSet, its owner's.
-        name: The name that it is known by.
-        pending: How many of its pods have no node.
-        api_version: The apiVersion of that kind.
-        uid: The uid of the object that it is known by; empty if unknown.
-        made: How many pods it has by its status, where those without a node are not known; else None.
-    """
-
-    workload: Workload
-    kind: str
-    name: str
-    pending: int
-    api_version: str = ""
-    uid: str = ""
+    workload: Workload  #: The object, for a release that has every field.
+    kind: str  #: The kind that it is known by: of a ReplicaSet, its owner's.
+    name: str  #: The name that it is known by.
+    pending: int  #: How many of its pods have no node.
+    api_version: str = ""  #: The apiVersion of that kind.
+    uid: str = ""  #: The uid of the object that it is known by; empty if unknown.
+    #: How many pods it has by its status, where those without a node are not known; else None.
     made: int | None = None
 
 
@@ -60,23 +51,15 @@ class ClusterWorkloads:
     """The workloads, and how many pods of each are pending.
 
     Objects are kept as compressed text: it takes a twentieth of the memory, and each is looked at once.
-
-    Attributes:
-        kinds: The kinds that make pods.
-        namespace: The only namespace that is looked at; empty for all.
-        selector: What selects workloads by their labels; None for all.
-        every_kind: Whether workloads without a number of replicas are looked at, too.
-        bound_only: Whether the pods that have no node are not among the objects.
-        unread: What is not known of the workloads, a line each.
-        namespaces: The namespaces of all that was seen of these kinds, looked at or not.
     """
 
-    kinds: WorkloadKinds
-    namespace: str = ""
-    selector: LabelSelector | None = None
-    every_kind: bool = False
-    bound_only: bool = False
-    unread: tuple[str, ...] = ()
+    kinds: WorkloadKinds  #: The kinds that make pods.
+    namespace: str = ""  #: The only namespace that is looked at; empty for all.
+    selector: LabelSelector | None = None  #: What selects workloads by their labels; None for all.
+    every_kind: bool = False  #: Whether workloads without a number of replicas are looked at, too.
+    bound_only: bool = False  #: Whether the pods that have no node are not among the objects.
+    unread: tuple[str, ...] = ()  #: What is not known of the workloads, a line each.
+    #: The namespaces of all that was seen of these kinds, looked at or not.
     namespaces: set[str] = field(default_factory=set)
     # Of each what is not its spec, and that.
     _texts: dict[WorkloadRef, tuple[WorkloadKind, bytes, bytes]] = field(default_factory=dict)

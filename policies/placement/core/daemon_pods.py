@@ -22,17 +22,11 @@ _NO_POD: Final = frozenset(
 
 
 class DaemonPods(NamedTuple):
-    """The pods of a DaemonSet.
+    """The pods of a DaemonSet."""
 
-    Attributes:
-        steps: What became of them, in the order of the nodes.
-        scheduled: How many were scheduled as a queue.
-        untried: How many more there should be.
-    """
-
-    steps: tuple[Step, ...]
-    scheduled: int
-    untried: int
+    steps: tuple[Step, ...]  #: What became of them, in the order of the nodes.
+    scheduled: int  #: How many were scheduled as a queue.
+    untried: int  #: How many more there should be.
 
 
 def schedule_on_each_node(

@@ -17,21 +17,13 @@ MOST_COUNTED: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainChange:
-    """The pods that a constraint counts, before and after.
+    """The pods that a constraint counts, before and after."""
 
-    Attributes:
-        pod: The first pod that has the constraint.
-        constraint: Its position among those in force for that pod.
-        applied: The constraint.
-        before: Matching pods of each domain that an eligible node has.
-        after: The same at the end.
-    """
-
-    pod: str
-    constraint: Count
-    applied: Annotated[AppliedConstraint, INLINE]
-    before: Mapping[str, Count]
-    after: Mapping[str, Count]
+    pod: str  #: The first pod that has the constraint.
+    constraint: Count  #: Its position among those in force for that pod.
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    before: Mapping[str, Count]  #: Matching pods of each domain that an eligible node has.
+    after: Mapping[str, Count]  #: The same at the end.
 
     @property
     @sent

@@ -17,19 +17,12 @@ WEAKENING: Final = frozenset(
 
 
 class GivenUp(NamedTuple):
-    """A part of a constraint that is given up.
+    """A part of a constraint that is given up."""
 
-    Attributes:
-        key: The topology key of the constraint.
-        field: Its field; empty where all of it goes.
-        before: What it is, as written.
-        after: What it becomes; empty where all of it goes.
-    """
-
-    key: Annotated[str, SentAs("topologyKey")]
-    field: str = ""
-    before: str = ""
-    after: str = ""
+    key: Annotated[str, SentAs("topologyKey")]  #: The topology key of the constraint.
+    field: str = ""  #: Its field; empty where all of it goes.
+    before: str = ""  #: What it is, as written.
+    after: str = ""  #: What it becomes; empty where all of it goes.
 
 
 def is_hard(constraint: Constraint) -> bool:

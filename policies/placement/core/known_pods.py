@@ -28,33 +28,20 @@ _TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime", "lastUpdateTime")
 
 
 class PendingReplica(NamedTuple):
-    """A pod without a node.
+    """A pod without a node."""
 
-    Attributes:
-        name: Its name.
-        labels: Its labels.
-        created: When it was created, in seconds since 1970.
-        owner: What its controller is found by: see ``owner_of_pod``.
-    """
-
-    name: str
-    labels: Mapping[str, str]
-    created: float
-    owner: str
+    name: str  #: Its name.
+    labels: Mapping[str, str]  #: Its labels.
+    created: float  #: When it was created, in seconds since 1970.
+    owner: str  #: What its controller is found by: see ``owner_of_pod``.
 
 
 class ReplicaSetSize(NamedTuple):
-    """How many pods a ReplicaSet of a Deployment wants.
+    """How many pods a ReplicaSet of a Deployment wants."""
 
-    Attributes:
-        revision: The value of the label that marks its pods.
-        replicas: How many pods it wants.
-        desired: How many its Deployment wanted when it was last scaled; None if unknown.
-    """
-
-    revision: str
-    replicas: int
-    desired: int | None
+    revision: str  #: The value of the label that marks its pods.
+    replicas: int  #: How many pods it wants.
+    desired: int | None  #: How many its Deployment wanted when it was last scaled; None if unknown.
 
 
 class KnownPods(dict[tuple[str, str], DeletionFacts]):

@@ -18,23 +18,14 @@ MOST_KEPT: Final = 20_000
 
 
 class WaitingPod(NamedTuple):
-    """A pod without a node.
+    """A pod without a node."""
 
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        owner: Its controller; None without one.
-        created: When it was created, as the API writes it.
-        condition: The message of its condition PodScheduled; empty without one.
-        text: The pod, JSON.
-    """
-
-    namespace: str
-    name: str
-    owner: Owner | None
-    created: str
-    condition: str
-    text: bytes
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    owner: Owner | None  #: Its controller; None without one.
+    created: str  #: When it was created, as the API writes it.
+    condition: str  #: The message of its condition PodScheduled; empty without one.
+    text: bytes  #: The pod, JSON.
 
 
 class PendingPods:

@@ -62,28 +62,17 @@ class PlacementError(EvenkeelError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedPod:
-    """The next pod of an object, with all that its placement depends on.
+    """The next pod of an object, with all that its placement depends on."""
 
-    Attributes:
-        request: The engine's input.
-        workload: The object as it was read.
-        pod: The pod that is scheduled, as the object's controller would make it.
-        version: The release of Kubernetes.
-        cluster: What it is scheduled on: of a DaemonSet, the cluster without its pods.
-        why_none: Why no constraint is in force; None if there is one.
-        policy: The name of the SpreadPolicy that gave the constraints; None if none did.
-        running: On how many nodes pods of a DaemonSet are; None for other objects.
-        revision: The revision that the pod belongs to; None for what has no revisions.
-    """
-
-    request: SchedulingRequest
-    workload: Workload
-    pod: Workload
-    version: KubernetesVersion
-    cluster: ClusterIndex
-    why_none: NoConstraints | None = None
-    policy: str | None = None
-    running: int | None = None
+    request: SchedulingRequest  #: The engine's input.
+    workload: Workload  #: The object as it was read.
+    pod: Workload  #: The pod that is scheduled, as the object's controller would make it.
+    version: KubernetesVersion  #: The release of Kubernetes.
+    cluster: ClusterIndex  #: What it is scheduled on: of a DaemonSet, the cluster without its pods.
+    why_none: NoConstraints | None = None  #: Why no constraint is in force; None if there is one.
+    policy: str | None = None  #: The name of the SpreadPolicy that gave the constraints; None if none did.
+    running: int | None = None  #: On how many nodes pods of a DaemonSet are; None for other objects.
+    #: The revision that the pod belongs to; None for what has no revisions.
     revision: PodRevision | None = None
 
     @property
@@ -99,13 +88,9 @@ class PreparedPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement(PreparedPod):
-    """Where the next pod of an object would go.
+    """Where the next pod of an object would go."""
 
-    Attributes:
-        result: The engine's result.
-    """
-
-    result: SchedulingResult
+    result: SchedulingResult  #: The engine's result.
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,23 +30,14 @@ _VOLUME_FIELDS: Final = ("ephemeral", "image", "persistentVolumeClaim")
 
 
 class PodObject(NamedTuple):
-    """A pod of the cluster, as its replacement is made of it.
+    """A pod of the cluster, as its replacement is made of it."""
 
-    Attributes:
-        manifest: The pod without its name and node, JSON; equal pods share it.
-        owner: Its controller; None for one that nothing recreates.
-        priority: ``spec.priority``.
-        created: When it was created, as the API writes it.
-        static: Whether the kubelet of its node runs it from a file.
-        disruption: What autoscalers read of it before they evict it.
-    """
-
-    manifest: bytes
-    owner: Owner | None
-    priority: int
-    created: str
-    static: bool
-    disruption: DisruptionFacts
+    manifest: bytes  #: The pod without its name and node, JSON; equal pods share it.
+    owner: Owner | None  #: Its controller; None for one that nothing recreates.
+    priority: int  #: ``spec.priority``.
+    created: str  #: When it was created, as the API writes it.
+    static: bool  #: Whether the kubelet of its node runs it from a file.
+    disruption: DisruptionFacts  #: What autoscalers read of it before they evict it.
 
     @property
     def why_final(self) -> str:

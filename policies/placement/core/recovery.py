@@ -26,28 +26,19 @@ class PodOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisplacedPod:
-    """A pod that lost its node. One that was scheduled again has the members of a step, others ``why``.
+    """A pod that lost its node. One that was scheduled again has the members of a step, others ``why``."""
 
-    Attributes:
-        pod: Where it was.
-        workload: The number of the given workload that it belongs to; None for any other.
-        owner: Its controller, as kind and name; empty if it has none or that is not known.
-        priority: Its priority.
-        created: When it was created; empty if that is not known.
-        why: Why nothing replaces it, or why that was not tried; empty if it was scheduled again.
-        final: Whether nothing replaces it.
-        step: What became of its replacement.
-        preemptor: The pod that it was evicted for, as namespace/name; empty if an action displaced it.
-    """
-
-    pod: Annotated[PodOnNode, INTERNAL]
+    pod: Annotated[PodOnNode, INTERNAL]  #: Where it was.
+    #: The number of the given workload that it belongs to; None for any other.
     workload: Annotated[int | None, INTERNAL] = None
-    owner: str = ""
-    priority: int = 0
-    created: Annotated[str, INTERNAL] = ""
+    owner: str = ""  #: Its controller, as kind and name; empty if it has none or that is not known.
+    priority: int = 0  #: Its priority.
+    created: Annotated[str, INTERNAL] = ""  #: When it was created; empty if that is not known.
+    #: Why nothing replaces it, or why that was not tried; empty if it was scheduled again.
     why: Annotated[str, INTERNAL] = ""
-    final: Annotated[bool, INTERNAL] = False
-    step: Annotated[Step | None, INLINE] = None
+    final: Annotated[bool, INTERNAL] = False  #: Whether nothing replaces it.
+    step: Annotated[Step | None, INLINE] = None  #: What became of its replacement.
+    #: The pod that it was evicted for, as namespace/name; empty if an action displaced it.
     preemptor: Annotated[str, INTERNAL] = ""
 
     @property
@@ -102,18 +93,13 @@ class DisplacedPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """The effect of some actions on the pods of a cluster.
+    """The effect of some actions on the pods of a cluster."""
 
-    Attributes:
-        disruption: What the actions did.
-        displaced: Every pod that lost its node, in the order in which they were scheduled again.
-        complete: Whether what was needed of every pod is known.
-        unmodeled: What else a scheduler looks at in the replacements, as the API names it.
-    """
-
-    disruption: Annotated[Disruption, INLINE]
+    disruption: Annotated[Disruption, INLINE]  #: What the actions did.
+    #: Every pod that lost its node, in the order in which they were scheduled again.
     displaced: tuple[DisplacedPod, ...]
-    complete: Annotated[bool, SentAs("podsKnown")]
+    complete: Annotated[bool, SentAs("podsKnown")]  #: Whether what was needed of every pod is known.
+    #: What else a scheduler looks at in the replacements, as the API names it.
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
 
     @property

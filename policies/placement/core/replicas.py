@@ -29,21 +29,15 @@ JOBS: Final = frozenset({("batch", "Job"), ("batch", "CronJob")})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicas:
-    """How many replicas of one revision fit.
+    """How many replicas of one revision fit."""
 
-    Attributes:
-        wanted: Replicas that the workload wants.
-        placed: Pods of the revision that have a node.
-        fitting: Those, and as many of the missing ones as fit one after another.
-        complete: Whether all missing ones were tried; otherwise ``fitting`` is as far as the counting went.
-        apart: Whether each missing one is tried though one before it fits nowhere: those of a parallel
-            StatefulSet, whose volumes may be in other places.
-    """
-
-    wanted: Count
-    placed: Count
-    fitting: Count
+    wanted: Count  #: Replicas that the workload wants.
+    placed: Count  #: Pods of the revision that have a node.
+    fitting: Count  #: Those, and as many of the missing ones as fit one after another.
+    #: Whether all missing ones were tried; otherwise ``fitting`` is as far as the counting went.
     complete: bool = True
+    #: Whether each missing one is tried though one before it fits nowhere: those of a parallel StatefulSet,
+    #: whose volumes may be in other places.
     apart: Annotated[bool, INTERNAL] = False
 
     @property
@@ -53,15 +47,10 @@ class Replicas:
 
 
 class ReplicaEnds(NamedTuple):
-    """The pods of a workload when all is done.
+    """The pods of a workload when all is done."""
 
-    Attributes:
-        running: Those that have a node.
-        pending: Those that have none.
-    """
-
-    running: Count
-    pending: Count
+    running: Count  #: Those that have a node.
+    pending: Count  #: Those that have none.
 
 
 def check_replicas(workload: Workload) -> None:

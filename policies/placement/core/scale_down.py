@@ -41,53 +41,35 @@ MOST_ROUNDS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedNode:
-    """A node that is removed.
+    """A node that is removed."""
 
-    Attributes:
-        name: Its name.
-        group: Its node group or NodePool.
-        round: The round in which it goes, from 1 on; those of one round go together.
-        why: What makes the autoscaler remove it.
-        utilization: The share of its CPU or memory, whichever is greater, that its pods request; null where
-            nothing depends on it.
-        pods: The pods that go elsewhere, as namespace/name.
-        replaced_by: The node that comes in the place of those of its round; null without one.
-    """
-
-    name: str
-    group: str
-    round: Count
-    why: WhyRemoved
+    name: str  #: Its name.
+    group: str  #: Its node group or NodePool.
+    round: Count  #: The round in which it goes, from 1 on; those of one round go together.
+    why: WhyRemoved  #: What makes the autoscaler remove it.
+    #: The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends
+    #: on it.
     utilization: float | None
-    pods: tuple[str, ...]
+    pods: tuple[str, ...]  #: The pods that go elsewhere, as namespace/name.
+    #: The node that comes in the place of those of its round; null without one.
     replaced_by: NewNode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledDown:
-    """Nodes that an autoscaler removes.
+    """Nodes that an autoscaler removes."""
 
-    Attributes:
-        autoscaler: Which it is.
-        rounds: How many rounds remove nodes.
-        removed: The nodes that go, in order.
-        kept: The nodes that stay, and why.
-        evicted: The pods that lose their node, and where the scheduler puts what replaces them.
-        domains: Of each constraint of these pods, and of the pods of the request, before and after.
-        all_domains: Whether ``domains`` are those of all pods; of many different only some are.
-        complete: Whether another round would remove nothing.
-        not_modeled: What the autoscaler looks at besides, and is not part of this.
-    """
-
-    autoscaler: AutoscalerName
-    rounds: Count
-    removed: tuple[RemovedNode, ...]
-    kept: tuple[KeptNode, ...]
+    autoscaler: AutoscalerName  #: Which it is.
+    rounds: Count  #: How many rounds remove nodes.
+    removed: tuple[RemovedNode, ...]  #: The nodes that go, in order.
+    kept: tuple[KeptNode, ...]  #: The nodes that stay, and why.
+    #: The pods that lose their node, and where the scheduler puts what replaces them.
     evicted: tuple[DisplacedPod, ...]
+    #: Of each constraint of these pods, and of the pods of the request, before and after.
     domains: tuple[DomainChange, ...]
-    all_domains: bool
-    complete: bool
-    not_modeled: tuple[str, ...] = ()
+    all_domains: bool  #: Whether ``domains`` are those of all pods; of many different only some are.
+    complete: bool  #: Whether another round would remove nothing.
+    not_modeled: tuple[str, ...] = ()  #: What the autoscaler looks at besides, and is not part of this.
     stopped: Annotated[bool, INTERNAL] = False
 
     @property

@@ -141,19 +141,13 @@ class SimulatedScaleUps:
 
 @dataclass(slots=True)
 class _Answers:
-    """What was found out about a workload.
+    """What was found out about a workload."""
 
-    Attributes:
-        workload: The workload.
-        prepared: Its next pod; None where Kubernetes refuses it.
-        outcomes: By the number of replicas and the variation; None is not known.
-        undecided: Why an outcome was not simulated.
-    """
-
-    workload: Workload
-    prepared: PreparedPod | None
+    workload: Workload  #: The workload.
+    prepared: PreparedPod | None  #: Its next pod; None where Kubernetes refuses it.
+    #: By the number of replicas and the variation; None is not known.
     outcomes: dict[tuple[int, Variation], ScaleUpOutcome | None] = field(default_factory=dict)
-    undecided: str = ""
+    undecided: str = ""  #: Why an outcome was not simulated.
 
 
 def _varied(request: SchedulingRequest, variation: Variation) -> SchedulingRequest:

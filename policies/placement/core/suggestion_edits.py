@@ -91,19 +91,12 @@ def _toleration(taint: Taint) -> dict[str, str]:
 
 
 class _Share(NamedTuple):
-    """One container's requests and limits of a resource.
+    """One container's requests and limits of a resource."""
 
-    Attributes:
-        path: Where its resources are.
-        requests: Its requests, as they are written.
-        limits: Its limits.
-        amount: Thousandths of cpu, units of anything else.
-    """
-
-    path: FieldPath
-    requests: Mapping[str, Any]
-    limits: Mapping[str, Any]
-    amount: int
+    path: FieldPath  #: Where its resources are.
+    requests: Mapping[str, Any]  #: Its requests, as they are written.
+    limits: Mapping[str, Any]  #: Its limits.
+    amount: int  #: Thousandths of cpu, units of anything else.
 
 
 def reduce_requests(spec: Mapping[str, Any], path: FieldPath, allowed: Requests) -> tuple[Edit, ...] | None:

@@ -36,33 +36,25 @@ _KIND = FieldPath(("kind",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """A placement with its reasons, all of one state of the cluster.
+    """A placement with its reasons, all of one state of the cluster."""
 
-    Attributes:
-        placement: Where the pod would go.
-        explanation: What the verdict comes down to.
-        deadlocks: The volumes that leave the pod no node, or the first replica that does not fit.
-        suggestions: With what the pod would fit if it fits nowhere; otherwise the first replica that does
-            not.
-        replicas: How many replicas of the workload fit; None where their number is not known.
-        outvoted: Where other plugins outvote PodTopologySpread; None where they do not.
-        stuck_message: The condition of the first replica that does not fit; empty if all do.
-        replaced: What it replaces where it is applied; None for nothing.
-        autoscaled: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if
-            an autoscaler adds nodes for it; None where that was not requested, where all fits, and where
-            other pods are evicted for it.
-        node: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
-    """
-
-    placement: Placement
-    explanation: Explanation
+    placement: Placement  #: Where the pod would go.
+    explanation: Explanation  #: What the verdict comes down to.
+    #: With what the pod would fit if it fits nowhere; otherwise the first replica that does not.
     suggestions: Suggestions
+    #: The volumes that leave the pod no node, or the first replica that does not fit.
     deadlocks: tuple[VolumeDeadlock, ...] = ()
+    #: Where other plugins outvote PodTopologySpread; None where they do not.
     outvoted: OutvotedSpread | None = None
-    stuck_message: str = ""
+    stuck_message: str = ""  #: The condition of the first replica that does not fit; empty if all do.
+    #: How many replicas of the workload fit; None where their number is not known.
     replicas: Replicas | None = None
-    replaced: ReplacedPods | None = None
+    replaced: ReplacedPods | None = None  #: What it replaces where it is applied; None for nothing.
+    #: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if an autoscaler
+    #: adds nodes for it; None where that was not requested, where all fits, and where other pods are evicted
+    #: for it.
     autoscaled: WithNewNodes | None = None
+    #: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
     node: str = ""
 
     @property

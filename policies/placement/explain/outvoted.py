@@ -28,39 +28,26 @@ class SmallerMaxSkew:
 
 
 class OutvotingPlugin(NamedTuple):
-    """A plugin that gives the chosen node more.
+    """A plugin that gives the chosen node more."""
 
-    Attributes:
-        plugin: The plugin.
-        points: How many points more.
-    """
-
-    plugin: Plugin
-    points: Count
+    plugin: Plugin  #: The plugin.
+    points: Count  #: How many points more.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutvotedSpread:
-    """A node that has the highest total though PodTopologySpread prefers others.
+    """A node that has the highest total though PodTopologySpread prefers others."""
 
-    Attributes:
-        chosen: The first of the nodes with the highest total.
-        preferred: Of the nodes with PodTopologySpread's highest score, the first with the highest total.
-        margin: By how many points the total of the chosen node is higher.
-        gains: The plugins that give the chosen node more points, those that give most first.
-        weight: The smallest weight of PodTopologySpread with which no other node would have won.
-        max_skew: The largest of the smaller values that were tried with which no other node would have won;
-            None if none was found.
-        complete: Whether every constraint was tried; otherwise the search ended before.
-    """
-
-    chosen: str
-    preferred: str
-    margin: Count
+    chosen: str  #: The first of the nodes with the highest total.
+    preferred: str  #: Of the nodes with PodTopologySpread's highest score, the first with the highest total.
+    margin: Count  #: By how many points the total of the chosen node is higher.
+    #: The plugins that give the chosen node more points, those that give most first.
     gains: Annotated[tuple[OutvotingPlugin, ...], SentAs("plugins")]
-    weight: int
+    weight: int  #: The smallest weight of PodTopologySpread with which no other node would have won.
+    #: The largest of the smaller values that were tried with which no other node would have won; None if none
+    #: was found.
     max_skew: Annotated[SmallerMaxSkew | None, INTERNAL]
-    complete: bool
+    complete: bool  #: Whether every constraint was tried; otherwise the search ended before.
 
     @property
     @sent

@@ -43,35 +43,23 @@ MOST_PAIRS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalChange:
-    """A change of a constraint that no manifest has: a policy, or the scheduler, gives it.
+    """A change of a constraint that no manifest has: a policy, or the scheduler, gives it."""
 
-    Attributes:
-        change: The change.
-        constraint: The constraint, before it.
-    """
-
-    change: Change
-    constraint: Constraint
+    change: Change  #: The change.
+    constraint: Constraint  #: The constraint, before it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Changes that together make the pod fit; one, or two if no single one does.
+    """Changes that together make the pod fit; one, or two if no single one does."""
 
-    Attributes:
-        changes: The changes.
-        edits: What to edit in the manifest, in the order of its parts.
-        elsewhere: What to change where constraints come from that no manifest has.
-        feasible: How many nodes could take the pod then.
-        examples: The first of their names.
-        replicas: How many replicas of the workload fit then; None where their number is not known.
-    """
-
-    changes: tuple[Change | ClusterChange, ...]
-    edits: tuple[Edit, ...] = ()
+    changes: tuple[Change | ClusterChange, ...]  #: The changes.
+    edits: tuple[Edit, ...] = ()  #: What to edit in the manifest, in the order of its parts.
+    #: What to change where constraints come from that no manifest has.
     elsewhere: tuple[ExternalChange, ...] = ()
-    feasible: int
-    examples: tuple[str, ...]
+    feasible: int  #: How many nodes could take the pod then.
+    examples: tuple[str, ...]  #: The first of their names.
+    #: How many replicas of the workload fit then; None where their number is not known.
     replicas: Replicas | None = None
 
     @property
@@ -96,37 +84,23 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestions:
-    """The result of a search for suggestions.
+    """The result of a search for suggestions."""
 
-    Attributes:
-        found: The suggestions, the one that gives up least first.
-        verdicts: How many verdicts it took.
-        complete: Whether everything that looked promising was tried.
-    """
-
-    found: tuple[Suggestion, ...] = ()
-    verdicts: int = 0
-    complete: bool = True
+    found: tuple[Suggestion, ...] = ()  #: The suggestions, the one that gives up least first.
+    verdicts: int = 0  #: How many verdicts it took.
+    complete: bool = True  #: Whether everything that looked promising was tried.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """A manifest after some changes, and the engine's result.
+    """A manifest after some changes, and the engine's result."""
 
-    Attributes:
-        placement: Of the edited manifest.
-        result: On that, with the changes of constraints that no manifest has.
-        changes: Every change.
-        edits: Those of the manifest.
-        elsewhere: The others.
-        taken: The position of the constraint that is taken out of the manifest's list, if one is.
-    """
-
-    placement: Placement
-    result: SchedulingResult
-    changes: tuple[Change, ...] = ()
-    edits: tuple[Edit, ...] = ()
-    elsewhere: tuple[ExternalChange, ...] = ()
+    placement: Placement  #: Of the edited manifest.
+    result: SchedulingResult  #: On that, with the changes of constraints that no manifest has.
+    changes: tuple[Change, ...] = ()  #: Every change.
+    edits: tuple[Edit, ...] = ()  #: Those of the manifest.
+    elsewhere: tuple[ExternalChange, ...] = ()  #: The others.
+    #: The position of the constraint that is taken out of the manifest's list, if one is.
     taken: int | None = None
 
     @property

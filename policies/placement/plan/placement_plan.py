@@ -22,35 +22,27 @@ from policies.scheduler.binding import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodChange:
-    """The changes of the pods of a workload.
+    """The changes of the pods of a workload."""
 
-    Attributes:
-        running: How many have a node now.
-        removed: How many of them go.
-        wanted: How many there should be afterwards.
-        steps: Of each pod that is scheduled, in order.
-        untried: How many more should be, which were not tried: there are too many, or the work was ended.
-        stay: Whether pods that run stay as they are though something differs.
-        next_only: Whether only one pod was tried, because the kind has no number.
-        recreated: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled
-            out is not simulated.
-        rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.
-        evicted: The pods of other workloads that are evicted for its pods, or for what replaces others of
-            them, and what becomes of them.
-        autoscaled: The nodes that an autoscaler adds for its pods that would stay pending; null where none
-            would, or no autoscaler is given.
-    """
-
-    running: Annotated[Count, SentAs("now")] = 0
-    removed: Annotated[Count, SentAs("deleted")] = 0
-    wanted: Count = 0
-    steps: Annotated[tuple[Step, ...], INTERNAL] = ()
+    running: Annotated[Count, SentAs("now")] = 0  #: How many have a node now.
+    removed: Annotated[Count, SentAs("deleted")] = 0  #: How many of them go.
+    wanted: Count = 0  #: How many there should be afterwards.
+    steps: Annotated[tuple[Step, ...], INTERNAL] = ()  #: Of each pod that is scheduled, in order.
+    #: How many more should be, which were not tried: there are too many, or the work was ended.
     untried: Annotated[Count, SentAs("notTried")] = 0
+    #: Whether pods that run stay as they are though something differs.
     stay: Annotated[bool, INTERNAL] = False
-    next_only: bool = False
+    next_only: bool = False  #: Whether only one pod was tried, because the kind has no number.
+    #: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not
+    #: simulated.
     recreated: bool = False
+    #: How its controller replaces or deletes pods; None where it does neither, or not simulated.
     rollout: Annotated[Rollout | None, INTERNAL] = None
+    #: The pods of other workloads that are evicted for its pods, or for what replaces others of them, and
+    #: what becomes of them.
     evicted: tuple[DisplacedPod, ...] = ()
+    #: The nodes that an autoscaler adds for its pods that would stay pending; null where none would, or no
+    #: autoscaler is given.
     autoscaled: Autoscaled | None = None
 
     @property
@@ -74,31 +66,22 @@ class PodChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWorkload:
-    """The plan for one workload.
+    """The plan for one workload."""
 
-    Attributes:
-        key: Which it is.
-        action: What is done.
-        differences: What differs; empty for one that is added or removed.
-        policy: The SpreadPolicy that gives its constraints; None if none does.
-        pods: What becomes of its pods.
-        domains: Of each constraint that is in force, or was.
-        errors: Why Kubernetes refuses the workload or its pods; nothing was placed then.
-        unmodeled: What else a scheduler looks at in its pods, as the API names it.
-        builds: The files that it is built from, such as the kustomizations of overlays that come to the same;
-            empty for the cluster's own.
-        alternative: Whether other builds describe the object otherwise: each is planned without the others.
-    """
-
-    key: Annotated[WorkloadRef, INLINE]
-    action: PlanAction
-    differences: tuple[Difference, ...] = ()
-    policy: str | None = None
-    pods: PodChange
-    domains: tuple[PlannedDomains, ...] = ()
+    key: Annotated[WorkloadRef, INLINE]  #: Which it is.
+    action: PlanAction  #: What is done.
+    differences: tuple[Difference, ...] = ()  #: What differs; empty for one that is added or removed.
+    policy: str | None = None  #: The SpreadPolicy that gives its constraints; None if none does.
+    pods: PodChange  #: What becomes of its pods.
+    domains: tuple[PlannedDomains, ...] = ()  #: Of each constraint that is in force, or was.
+    #: Why Kubernetes refuses the workload or its pods; nothing was placed then.
     errors: tuple[FieldError, ...] = ()
+    #: What else a scheduler looks at in its pods, as the API names it.
     unmodeled: Annotated[tuple[str, ...], SentAs("notModeled")] = ()
+    #: The files that it is built from, such as the kustomizations of overlays that come to the same; empty
+    #: for the cluster's own.
     builds: tuple[str, ...] = ()
+    #: Whether other builds describe the object otherwise: each is planned without the others.
     alternative: bool = False
 
     @property
@@ -125,20 +108,15 @@ class PlannedWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementPlan:
-    """The effect of a change of manifests.
+    """The effect of a change of manifests."""
 
-    Attributes:
-        workloads: Those that are removed, replaced, changed or added, in the order in which it is done.
-        unchanged: How many others there are.
-        stopped: Workloads that were not applied, because the work was ended.
-        assumed: Whether the cluster has no pods, so that those of the first set were placed there first.
-        autoscaler: What adds nodes for pods that would stay pending; None for nothing.
-    """
-
+    #: Those that are removed, replaced, changed or added, in the order in which it is done.
     workloads: tuple[PlannedWorkload, ...]
-    unchanged: int
-    stopped: tuple[WorkloadRef, ...] = ()
+    unchanged: int  #: How many others there are.
+    stopped: tuple[WorkloadRef, ...] = ()  #: Workloads that were not applied, because the work was ended.
+    #: Whether the cluster has no pods, so that those of the first set were placed there first.
     assumed: bool = False
+    #: What adds nodes for pods that would stay pending; None for nothing.
     autoscaler: AutoscalerName | None = None
 
     def count(self, action: PlanAction) -> int:

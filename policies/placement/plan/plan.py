@@ -50,18 +50,12 @@ _ORDER: Final = {action: position for position, action in enumerate(PlanAction)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestSet:
-    """A set of manifests, and what decides about it.
+    """A set of manifests, and what decides about it."""
 
-    Attributes:
-        workloads: Its workloads, each with a namespace.
-        sources: What each is built from; empty for those of a cluster.
-        along: Its Services and Namespaces.
-        context: Policies, the scheduler's configuration and the release; a cluster of it is not looked at.
-    """
-
-    workloads: Sequence[Workload]
-    sources: Sequence[Source] = ()
-    along: Sequence[Mapping[str, Any]] = ()
+    workloads: Sequence[Workload]  #: Its workloads, each with a namespace.
+    sources: Sequence[Source] = ()  #: What each is built from; empty for those of a cluster.
+    along: Sequence[Mapping[str, Any]] = ()  #: Its Services and Namespaces.
+    #: Policies, the scheduler's configuration and the release; a cluster of it is not looked at.
     context: AdmissionContext
 
     @property
@@ -261,15 +255,10 @@ def _planned(change: _Change, pods: PodChange, domains: tuple[PlannedDomains, ..
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedWorkload:
-    """A workload that cannot be placed before another tool has filled in placeholders.
+    """A workload that cannot be placed before another tool has filled in placeholders."""
 
-    Attributes:
-        key: Which it is.
-        changed: Whether it was not so before, so that something of the change is not planned.
-    """
-
-    key: WorkloadRef
-    changed: bool
+    key: WorkloadRef  #: Which it is.
+    changed: bool  #: Whether it was not so before, so that something of the change is not planned.
 
 
 def unfinished_workloads(before: Iterable[Workload], after: Iterable[Workload]) -> list[UnfinishedWorkload]:

@@ -40,14 +40,10 @@ class Difference(StrEnum):
 
 
 class Source(NamedTuple):
-    """The source of a workload: a manifest, or an overlay or environment of several.
+    """The source of a workload: a manifest, or an overlay or environment of several."""
 
-    Attributes:
-        file: Its file; empty for the cluster's own.
-        place: The same below the path that was given, by which it is found in another set of manifests.
-    """
-
-    file: str = ""
+    file: str = ""  #: Its file; empty for the cluster's own.
+    #: The same below the path that was given, by which it is found in another set of manifests.
     place: str = ""
 
 
@@ -57,20 +53,13 @@ NO_SOURCE: Final = Source()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadPair:
-    """A workload of either set of manifests, or of both.
+    """A workload of either set of manifests, or of both."""
 
-    Attributes:
-        key: Which it is.
-        before: As it was; None if it was not there.
-        after: As it will be; None if it will not be there.
-        builds: The files that it is built from, equally by all of them.
-        alternative: Whether other builds describe the object otherwise: a cluster has one of them.
-    """
-
-    key: WorkloadRef
-    before: Workload | None
-    after: Workload | None
-    builds: tuple[str, ...] = ()
+    key: WorkloadRef  #: Which it is.
+    before: Workload | None  #: As it was; None if it was not there.
+    after: Workload | None  #: As it will be; None if it will not be there.
+    builds: tuple[str, ...] = ()  #: The files that it is built from, equally by all of them.
+    #: Whether other builds describe the object otherwise: a cluster has one of them.
     alternative: bool = False
 
     @property

@@ -16,17 +16,11 @@ from policies.scheduler.workload_topology import REVISION_LABELS
 
 
 class ConstraintChange(NamedTuple):
-    """A changed field of a constraint.
+    """A changed field of a constraint."""
 
-    Attributes:
-        field: The field.
-        before: Its value before.
-        after: Its value after.
-    """
-
-    field: str
-    before: str
-    after: str
+    field: str  #: The field.
+    before: str  #: Its value before.
+    after: str  #: Its value after.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,23 +28,16 @@ class PlannedDomains:
     """The pods that a constraint counts, now and after the plan.
 
     Pods of all revisions count: ``matchLabelKeys`` keeps revisions apart while one replaces the other.
-
-    Attributes:
-        applied: The constraint.
-        is_new: Whether it was not in force before, or not so.
-        is_gone: Whether it is not in force any more.
-        changes: How it differs from the one of the same key that was in force before; empty where there was
-            none, or not one alone.
-        now: Matching pods of each domain that an eligible node has.
-        after: The same after the plan.
     """
 
-    applied: Annotated[AppliedConstraint, INLINE]
-    is_new: Annotated[bool, SentAs("new")]
-    is_gone: Annotated[bool, SentAs("gone")]
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    is_new: Annotated[bool, SentAs("new")]  #: Whether it was not in force before, or not so.
+    is_gone: Annotated[bool, SentAs("gone")]  #: Whether it is not in force any more.
+    #: How it differs from the one of the same key that was in force before; empty where there was none, or
+    #: not one alone.
     changes: tuple[ConstraintChange, ...]
-    now: Mapping[str, Count]
-    after: Mapping[str, Count]
+    now: Mapping[str, Count]  #: Matching pods of each domain that an eligible node has.
+    after: Mapping[str, Count]  #: The same after the plan.
 
     @property
     @sent

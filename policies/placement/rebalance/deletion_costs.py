@@ -52,27 +52,19 @@ class NoCosts(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionCosts:
-    """The deletion costs with which a scale-down deletes the right pods.
+    """The deletion costs with which a scale-down deletes the right pods."""
 
-    Attributes:
-        prepared: The next pod of the revision that runs.
-        running: How many pods run.
-        replicas: How many are to be left.
-        deleted: The pods that are deleted then, by name; empty if there is no such choice.
-        costs: The deletion cost to give to each pod that needs one, by name.
-        before: The matching pods by domain, for each constraint that is looked at, by its position.
-        after: The same after the scale-down.
-        why_none: Why there is nothing to annotate; None if there is.
-    """
-
-    prepared: PreparedPod
-    running: int
-    replicas: int
+    prepared: PreparedPod  #: The next pod of the revision that runs.
+    running: int  #: How many pods run.
+    replicas: int  #: How many are to be left.
+    #: The pods that are deleted then, by name; empty if there is no such choice.
     deleted: tuple[Replica, ...] = ()
+    #: The deletion cost to give to each pod that needs one, by name.
     costs: Mapping[str, int] = field(default_factory=dict)
+    #: The matching pods by domain, for each constraint that is looked at, by its position.
     before: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    after: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    why_none: NoCosts | None = None
+    after: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  #: The same after the scale-down.
+    why_none: NoCosts | None = None  #: Why there is nothing to annotate; None if there is.
 
 
 def deletion_costs(

@@ -47,41 +47,28 @@ class NoPlan(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """One eviction.
+    """One eviction."""
 
-    Attributes:
-        pod: The pod.
-        node: The node that it is on.
-        replacement: Where the pod goes that its controller makes in its place.
-    """
-
-    pod: str
-    node: str
-    replacement: Step
+    pod: str  #: The pod.
+    node: str  #: The node that it is on.
+    replacement: Step  #: Where the pod goes that its controller makes in its place.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalancePlan:
-    """The evictions that bring a workload back within maxSkew.
+    """The evictions that bring a workload back within maxSkew."""
 
-    Attributes:
-        evictions: In their order; those that were found where there is no whole plan.
-        before: The matching pods by domain, for each constraint that is looked at, by its position.
-        after: The same after the evictions.
-        least: No plan has fewer evictions.
-        proven: Whether no shorter plan exists, as far as ties are broken by name.
-        why_none: Why there is no plan; None if there is one.
-        stuck: Where there is none because of it: where the replacement of a pod in excess would go.
-        budgets: How many evictions each PodDisruptionBudget allows now that selects the pods.
-    """
-
+    #: In their order; those that were found where there is no whole plan.
     evictions: tuple[Eviction, ...] = ()
+    #: The matching pods by domain, for each constraint that is looked at, by its position.
     before: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    after: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    least: int = 0
-    proven: bool = False
-    why_none: NoPlan | None = None
+    after: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  #: The same after the evictions.
+    least: int = 0  #: No plan has fewer evictions.
+    proven: bool = False  #: Whether no shorter plan exists, as far as ties are broken by name.
+    why_none: NoPlan | None = None  #: Why there is no plan; None if there is one.
+    #: Where there is none because of it: where the replacement of a pod in excess would go.
     stuck: Eviction | None = None
+    #: How many evictions each PodDisruptionBudget allows now that selects the pods.
     budgets: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -132,23 +119,14 @@ def _refusal(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A cluster after some evictions.
+    """A cluster after some evictions."""
 
-    Attributes:
-        simulation: The cluster.
-        evictions: The evictions.
-        result: Of the next pod there.
-        counts: Matching pods by domain, by the position of the constraint.
-        least: How many pods must still move at least; None where no move can help.
-        total: How many moves the constraints need, each counted alone.
-    """
-
-    simulation: ClusterSimulation
-    evictions: tuple[Eviction, ...]
-    result: SchedulingResult
-    counts: Mapping[int, Mapping[str, int]]
-    least: int | None
-    total: int
+    simulation: ClusterSimulation  #: The cluster.
+    evictions: tuple[Eviction, ...]  #: The evictions.
+    result: SchedulingResult  #: Of the next pod there.
+    counts: Mapping[int, Mapping[str, int]]  #: Matching pods by domain, by the position of the constraint.
+    least: int | None  #: How many pods must still move at least; None where no move can help.
+    total: int  #: How many moves the constraints need, each counted alone.
 
 
 class _Search:

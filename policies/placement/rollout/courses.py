@@ -52,24 +52,16 @@ class PodAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStep:
-    """One step of a rollout: the action on one pod.
+    """One step of a rollout: the action on one pod."""
 
-    Attributes:
-        action: What happens.
-        pod: The pod's name.
-        new: Whether it is of the new revision.
-        skews: The skew of each constraint of the new revision after it.
-        node: The node that it was bound to, or deleted or evicted from; None while it is pending.
-        decision: What the scheduler decides; None for a deletion.
-        evicted_for: The pod that it was evicted for, as namespace/name; None if it was not.
-    """
-
-    action: PodAction
-    pod: str
-    new: bool
-    skews: tuple[Count, ...]
+    action: PodAction  #: What happens.
+    pod: str  #: The pod's name.
+    new: bool  #: Whether it is of the new revision.
+    skews: tuple[Count, ...]  #: The skew of each constraint of the new revision after it.
+    #: The node that it was bound to, or deleted or evicted from; None while it is pending.
     node: str | None = None
-    decision: Annotated[Step | None, INTERNAL] = None
+    decision: Annotated[Step | None, INTERNAL] = None  #: What the scheduler decides; None for a deletion.
+    #: The pod that it was evicted for, as namespace/name; None if it was not.
     evicted_for: Annotated[str | None, OPTIONAL] = None
 
     @property
@@ -87,62 +79,41 @@ class RolloutStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
-    """The worst moment of a constraint.
+    """The worst moment of a constraint."""
 
-    Attributes:
-        step: After how many steps it was first so; 0 for the start.
-        skew: How many more pods the fullest domain had than the global minimum.
-        counts: The pods of each domain then.
-    """
-
-    step: Count
-    skew: Count
-    counts: Mapping[str, Count]
+    step: Count  #: After how many steps it was first so; 0 for the start.
+    skew: Count  #: How many more pods the fullest domain had than the global minimum.
+    counts: Mapping[str, Count]  #: The pods of each domain then.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """One way in which a rollout or a scale can go.
+    """One way in which a rollout or a scale can go."""
 
-    Attributes:
-        outcome: How it ends.
-        steps: What happens.
-        pending: The pods that have no node at the end.
-        message: Why the first of them has none, from its PodScheduled condition.
-        lost_volumes: The volumes of those pods that no node reaches at the end.
-        evicted: The pods of other workloads that were evicted for those of this one, or for what replaces
-            others of them, and what became of them. Its own are among the steps.
-        attempts: How often pods of other workloads were scheduled.
-        unmodeled: What else the scheduler looks at in those, as the API names it.
-        old: Pods of old revisions that are left over at the end.
-        old_pending: How many of them have no node.
-        running: How many pods have a node at the end, of whichever revision.
-        before: The pods of each domain at the start, for each constraint of the new revision.
-        peaks: The worst moment of each of them.
-        after: The pods of each domain at the end.
-        skews: The skew of each at the end.
-        bounds: The largest skew that each can have on the way, in whatever order the pods are deleted and
-            bound that controllers delete or create together.
-        cluster: The cluster at the end.
-    """
-
-    outcome: Outcome
-    steps: Annotated[tuple[RolloutStep, ...], INTERNAL]
-    pending: Annotated[tuple[str, ...], INTERNAL]
+    outcome: Outcome  #: How it ends.
+    steps: Annotated[tuple[RolloutStep, ...], INTERNAL]  #: What happens.
+    pending: Annotated[tuple[str, ...], INTERNAL]  #: The pods that have no node at the end.
+    #: Why the first of them has none, from its PodScheduled condition.
     message: Annotated[str, SentAs("condition")]
-    lost_volumes: tuple[LostVolume, ...] = ()
+    lost_volumes: tuple[LostVolume, ...] = ()  #: The volumes of those pods that no node reaches at the end.
+    #: The pods of other workloads that were evicted for those of this one, or for what replaces others of
+    #: them, and what became of them. Its own are among the steps.
     evicted: tuple[DisplacedPod, ...] = ()
-    attempts: Annotated[int, INTERNAL] = 0
+    attempts: Annotated[int, INTERNAL] = 0  #: How often pods of other workloads were scheduled.
+    #: What else the scheduler looks at in those, as the API names it.
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
-    old: Annotated[Count, SentAs("oldPods")]
-    old_pending: Count
-    running: Count
+    old: Annotated[Count, SentAs("oldPods")]  #: Pods of old revisions that are left over at the end.
+    old_pending: Count  #: How many of them have no node.
+    running: Count  #: How many pods have a node at the end, of whichever revision.
+    #: The pods of each domain at the start, for each constraint of the new revision.
     before: Annotated[tuple[Mapping[str, int], ...], INTERNAL]
-    peaks: tuple[Peak, ...]
-    after: tuple[Mapping[str, Count], ...]
-    skews: tuple[Count, ...]
+    peaks: tuple[Peak, ...]  #: The worst moment of each of them.
+    after: tuple[Mapping[str, Count], ...]  #: The pods of each domain at the end.
+    skews: tuple[Count, ...]  #: The skew of each at the end.
+    #: The largest skew that each can have on the way, in whatever order the pods are deleted and bound that
+    #: controllers delete or create together.
     bounds: Annotated[tuple[int, ...], INTERNAL]
-    cluster: Annotated[ClusterIndex, INTERNAL]
+    cluster: Annotated[ClusterIndex, INTERNAL]  #: The cluster at the end.
 
     @property
     @sent
@@ -163,26 +134,18 @@ class Course:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Courses:
-    """The courses that were taken.
+    """The courses that were taken."""
 
-    Attributes:
-        likely: The one with the usual choices: the first node and the first pod by name, or at random.
-        worst: The one that ends worst.
-        worst_skews: The largest skew at the end of any, for each constraint.
-        worst_peaks: The largest skew on the way of any, whatever order controllers act in, for each.
-        exact: Whether every way to choose was taken.
-        count: How many were taken.
-        free: Whether there was anything to choose.
-        cost: How many steps they had together, each as dear as the nodes that there are and some more.
-    """
-
+    #: The one with the usual choices: the first node and the first pod by name, or at random.
     likely: Annotated[Course, INTERNAL]
-    worst: Annotated[Course, INTERNAL]
-    worst_skews: tuple[Count, ...]
+    worst: Annotated[Course, INTERNAL]  #: The one that ends worst.
+    worst_skews: tuple[Count, ...]  #: The largest skew at the end of any, for each constraint.
+    #: The largest skew on the way of any, whatever order controllers act in, for each.
     worst_peaks: tuple[Count, ...]
-    exact: bool
-    count: Annotated[Count, SentAs("courses")]
-    free: Annotated[bool, INTERNAL]
+    exact: bool  #: Whether every way to choose was taken.
+    count: Annotated[Count, SentAs("courses")]  #: How many were taken.
+    free: Annotated[bool, INTERNAL]  #: Whether there was anything to choose.
+    #: How many steps they had together, each as dear as the nodes that there are and some more.
     cost: Annotated[int, INTERNAL]
 
 

@@ -23,15 +23,11 @@ _SETTINGS: Final = replace(PLAIN_ROLLOUT, most=MOST_PLACED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacedPods:
-    """The pods that a new revision replaces.
+    """The pods that a new revision replaces."""
 
-    Attributes:
-        count: How many there are.
-        rollout: How they are replaced; None where that is not simulated: of other kinds than Deployments and
-            StatefulSets, and of many replicas.
-    """
-
-    count: Annotated[Count, SentAs("pods")]
+    count: Annotated[Count, SentAs("pods")]  #: How many there are.
+    #: How they are replaced; None where that is not simulated: of other kinds than Deployments and
+    #: StatefulSets, and of many replicas.
     rollout: Annotated[Rollout | None, INTERNAL]
 
     @property

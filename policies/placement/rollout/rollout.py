@@ -47,45 +47,32 @@ _GROUPS: Final = frozenset({"", "apps"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """A rollout, or a scale, of a workload.
+    """A rollout, or a scale, of a workload."""
 
-    Attributes:
-        prepared: The workload, and the pod that is created.
-        replicas: How many pods there are to be.
-        scaled: Whether the number of pods is changed, and nothing else.
-        running: How many pods of the workload run in the cluster.
-        waited_for: The names of its pods that have no node there, as far as is known, oldest first.
-        placed: How many pods were placed, and how many deleted, before the course begins: the old revision
-            has as many as the workload wants then.
-        known: Whether states and ages of its pods are known, and with them those without a node.
-        assumed: Whether the template of an old revision is not known and taken to be that of the object.
-        resized: Whether the number of replicas changes while a rollout is under way: that its ReplicaSets are
-            scaled in proportion first is not simulated.
-        now: When it was, in seconds since 1970; 0 if unknown.
-        in_progress: How many of the pods that run are of the new revision already.
-        restarted: Whether the template is the one that runs, so that it is rolled out as by a restart.
-        update: The limits of a Deployment's rolling update; None for other kinds and Recreate.
-        stateful: How a StatefulSet replaces its pods; None for other kinds.
-        seed: What the likely course's choices were made of; None for the first by name.
-        courses: How it can go.
-    """
-
-    prepared: PreparedPod
-    replicas: int
-    scaled: bool
-    running: int
+    prepared: PreparedPod  #: The workload, and the pod that is created.
+    replicas: int  #: How many pods there are to be.
+    scaled: bool  #: Whether the number of pods is changed, and nothing else.
+    running: int  #: How many pods of the workload run in the cluster.
+    #: The names of its pods that have no node there, as far as is known, oldest first.
     waited_for: tuple[str, ...] = ()
+    #: How many pods were placed, and how many deleted, before the course begins: the old revision has as many
+    #: as the workload wants then.
     placed: int = 0
-    known: bool = True
+    known: bool = True  #: Whether states and ages of its pods are known, and with them those without a node.
+    #: Whether the template of an old revision is not known and taken to be that of the object.
     assumed: bool = False
+    #: Whether the number of replicas changes while a rollout is under way: that its ReplicaSets are scaled in
+    #: proportion first is not simulated.
     resized: bool = False
-    now: float = 0.0
-    in_progress: int = 0
+    now: float = 0.0  #: When it was, in seconds since 1970; 0 if unknown.
+    in_progress: int = 0  #: How many of the pods that run are of the new revision already.
+    #: Whether the template is the one that runs, so that it is rolled out as by a restart.
     restarted: bool = False
+    #: The limits of a Deployment's rolling update; None for other kinds and Recreate.
     update: RollingUpdate | None = None
-    stateful: StatefulUpdate | None = None
-    seed: int | None = None
-    courses: Courses
+    stateful: StatefulUpdate | None = None  #: How a StatefulSet replaces its pods; None for other kinds.
+    seed: int | None = None  #: What the likely course's choices were made of; None for the first by name.
+    courses: Courses  #: How it can go.
 
     @property
     def outcome(self) -> Outcome:

@@ -40,37 +40,21 @@ class RolloutController(Protocol):
 
 
 class RolloutPlan(NamedTuple):
-    """The state at the start, and the state to reach.
+    """The state at the start, and the state to reach."""
 
-    Attributes:
-        workload: The workload.
-        cluster: The cluster; every course makes a fork of it.
-        pods: The pods of the workload in it.
-        requests: The pod of each revision.
-        new: The revision that all pods are to have.
-        old: The other ones, oldest first.
-        replicas: How many pods there are to be.
-        scaled: Whether only their number changes.
-        now: When the cluster was as it is, in seconds since 1970; 0 if unknown.
-        facts: What is known of pods of other workloads, which may be evicted.
-        context: What replaces those is prepared by.
-        made: What was prepared in place of them, for all courses.
-        displaced: Those that were evicted before.
-    """
-
-    workload: Workload
-    cluster: ClusterIndex
-    pods: tuple[Replica, ...]
-    requests: Mapping[str, SchedulingRequest]
-    new: str
-    old: tuple[str, ...]
-    replicas: int
-    scaled: bool
-    now: float
-    facts: PodFacts
-    context: AdmissionContext
-    made: MadeRequests
-    displaced: tuple[DisplacedPod, ...] = ()
+    workload: Workload  #: The workload.
+    cluster: ClusterIndex  #: The cluster; every course makes a fork of it.
+    pods: tuple[Replica, ...]  #: The pods of the workload in it.
+    requests: Mapping[str, SchedulingRequest]  #: The pod of each revision.
+    new: str  #: The revision that all pods are to have.
+    old: tuple[str, ...]  #: The other ones, oldest first.
+    replicas: int  #: How many pods there are to be.
+    scaled: bool  #: Whether only their number changes.
+    now: float  #: When the cluster was as it is, in seconds since 1970; 0 if unknown.
+    facts: PodFacts  #: What is known of pods of other workloads, which may be evicted.
+    context: AdmissionContext  #: What replaces those is prepared by.
+    made: MadeRequests  #: What was prepared in place of them, for all courses.
+    displaced: tuple[DisplacedPod, ...] = ()  #: Those that were evicted before.
 
 
 def scaled_first(plan: RolloutPlan, revision: str, replicas: int) -> tuple[RolloutPlan, int]:

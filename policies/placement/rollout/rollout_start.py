@@ -31,28 +31,20 @@ from policies.scheduler.request import SchedulingRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutSettings:
-    """How an object is rolled out.
+    """How an object is rolled out."""
 
-    Attributes:
-        scale: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
-        known: What is known of pods of the cluster.
-        others: What is known of pods of other workloads, which may be evicted; None for what ``known`` has.
-        previous: The workload as it was, of whose template the old pods are where the cluster shows none;
-            None if that is not known.
-        without: The names of pods that are taken to be deleted first.
-        choose: Makes the choices of the likely course.
-        seed: What it was made of; None for the first by name.
-        most: The most replicas.
-    """
-
+    #: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
     scale: int | None = None
-    known: KnownPods = field(default_factory=KnownPods)
+    known: KnownPods = field(default_factory=KnownPods)  #: What is known of pods of the cluster.
+    #: What is known of pods of other workloads, which may be evicted; None for what ``known`` has.
     others: PodFacts | None = None
+    #: The workload as it was, of whose template the old pods are where the cluster shows none; None if that
+    #: is not known.
     previous: Workload | None = None
-    without: frozenset[str] = frozenset()
-    choose: TieBreaker = first_by_name
-    seed: int | None = None
-    most: int = MOST_ROLLED_OUT
+    without: frozenset[str] = frozenset()  #: The names of pods that are taken to be deleted first.
+    choose: TieBreaker = first_by_name  #: Makes the choices of the likely course.
+    seed: int | None = None  #: What it was made of; None for the first by name.
+    most: int = MOST_ROLLED_OUT  #: The most replicas.
 
     @property
     def scales(self) -> bool:
@@ -65,23 +57,14 @@ PLAIN_ROLLOUT: Final = RolloutSettings()
 
 
 class RolloutStart(NamedTuple):
-    """The state from which a workload is rolled out or scaled.
+    """The state from which a workload is rolled out or scaled."""
 
-    Attributes:
-        prepared: The workload, and the pod that is created.
-        running: Its pods that run, or wait.
-        restarted: Whether the template is the one that runs, so that it is rolled out as by a restart.
-        assumed: Whether the template of an old revision is not known and taken to be that of the object.
-        plan: The state to reach, from what runs once the old revision has its pods.
-        placed: How many pods were placed or deleted for that.
-    """
-
-    prepared: PreparedPod
-    running: RunningPods
-    restarted: bool
-    assumed: bool
-    plan: RolloutPlan
-    placed: int
+    prepared: PreparedPod  #: The workload, and the pod that is created.
+    running: RunningPods  #: Its pods that run, or wait.
+    restarted: bool  #: Whether the template is the one that runs, so that it is rolled out as by a restart.
+    assumed: bool  #: Whether the template of an old revision is not known and taken to be that of the object.
+    plan: RolloutPlan  #: The state to reach, from what runs once the old revision has its pods.
+    placed: int  #: How many pods were placed or deleted for that.
 
 
 def find_start(workload: Workload, context: AdmissionContext, settings: RolloutSettings) -> RolloutStart:

@@ -49,25 +49,18 @@ _LAST_BEFORE_STRATEGY: Final = Change(what=ChangeKind.MATCH_LABEL_KEYS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutSuggestion:
-    """A change with which the rollout completes.
+    """A change with which the rollout completes."""
 
-    Attributes:
-        change: The change; None if the manifest may stay as it is.
-        edits: How to edit the manifest.
-        deleted: Pods without a node that must be deleted besides, because their controller waits for them.
-        placement: Of the pod that was stuck, before the change.
-        worst_skews: The largest skew at the end of the rollout with it, for each constraint.
-        exact: Whether every way to choose was taken; else the likely one and some more.
-        evicted: The most pods of other workloads that are evicted then.
-    """
-
+    #: The change; None if the manifest may stay as it is.
     change: Annotated[Change | StrategyChange | None, INTERNAL]
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit, ...]  #: How to edit the manifest.
+    #: Pods without a node that must be deleted besides, because their controller waits for them.
     deleted: Annotated[tuple[str, ...], SentAs("deletePods")] = ()
-    placement: Annotated[Placement, INTERNAL]
+    placement: Annotated[Placement, INTERNAL]  #: Of the pod that was stuck, before the change.
+    #: The largest skew at the end of the rollout with it, for each constraint.
     worst_skews: tuple[Count, ...]
-    exact: bool
-    evicted: Count = 0
+    exact: bool  #: Whether every way to choose was taken; else the likely one and some more.
+    evicted: Count = 0  #: The most pods of other workloads that are evicted then.
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
@@ -78,17 +71,11 @@ class RolloutSuggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutSuggestions:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        found: The changes, the one that gives up least first.
-        tried: How many were rolled out.
-        complete: Whether all were that looked promising, or enough were found.
-    """
-
-    found: tuple[RolloutSuggestion, ...] = ()
-    tried: int = 0
-    complete: bool = True
+    found: tuple[RolloutSuggestion, ...] = ()  #: The changes, the one that gives up least first.
+    tried: int = 0  #: How many were rolled out.
+    complete: bool = True  #: Whether all were that looked promising, or enough were found.
 
 
 def find_rollout_suggestions(

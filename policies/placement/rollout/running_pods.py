@@ -22,15 +22,11 @@ PREVIOUS: Final = "previous"
 
 @dataclass(frozen=True, slots=True)
 class RunningPods:
-    """The pods of a workload.
+    """The pods of a workload."""
 
-    Attributes:
-        pods: The bound pods by name, then those without a node as far as they are known, oldest first.
-        label: The label that marks their revision; None for kinds without revisions.
-    """
-
+    #: The bound pods by name, then those without a node as far as they are known, oldest first.
     pods: tuple[Replica, ...]
-    label: str | None
+    label: str | None  #: The label that marks their revision; None for kinds without revisions.
 
     @property
     def revisions(self) -> list[str]:

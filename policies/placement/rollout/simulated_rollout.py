@@ -19,19 +19,12 @@ from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRollout:
-    """A rollout or a scale, and what would make it complete.
+    """A rollout or a scale, and what would make it complete."""
 
-    Attributes:
-        rollout: The rollout, with the nodes that an autoscaler adds.
-        suggestions: What would make it complete, with these nodes.
-        autoscaler: What adds nodes; None for nothing.
-        autoscaled: The nodes; None where no pod is pending without.
-    """
-
-    rollout: Rollout
-    suggestions: RolloutSuggestions
-    autoscaler: AutoscalerName | None = None
-    autoscaled: Autoscaled | None = None
+    rollout: Rollout  #: The rollout, with the nodes that an autoscaler adds.
+    suggestions: RolloutSuggestions  #: What would make it complete, with these nodes.
+    autoscaler: AutoscalerName | None = None  #: What adds nodes; None for nothing.
+    autoscaled: Autoscaled | None = None  #: The nodes; None where no pod is pending without.
 
     @property
     def nodes(self) -> int:

@@ -19,21 +19,14 @@ from policies.placement.rollout.victims import Replica
 
 
 class StatefulUpdate(NamedTuple):
-    """How a StatefulSet replaces its pods.
+    """How a StatefulSet replaces its pods."""
 
-    Attributes:
-        start: The first ordinal.
-        parallel: Whether its pods need not wait for each other (``podManagementPolicy: Parallel``).
-        on_delete: Whether only pods that someone deletes are replaced.
-        partition: How many of the first pods keep the old revision.
-        unavailable: How many pods may be unavailable; None where the field is not set, and the controller
-            without its feature gate goes on.
-    """
-
-    start: int
-    parallel: bool
-    on_delete: bool
-    partition: int
+    start: int  #: The first ordinal.
+    parallel: bool  #: Whether its pods need not wait for each other (``podManagementPolicy: Parallel``).
+    on_delete: bool  #: Whether only pods that someone deletes are replaced.
+    partition: int  #: How many of the first pods keep the old revision.
+    #: How many pods may be unavailable; None where the field is not set, and the controller without its
+    #: feature gate goes on.
     unavailable: int | None
 
 

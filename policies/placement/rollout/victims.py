@@ -28,38 +28,25 @@ HORIZON_S: Final = 3_600.0
 
 @dataclass(slots=True, eq=False)
 class Replica:
-    """A pod of a workload.
+    """A pod of a workload."""
 
-    Attributes:
-        name: Its name.
-        revision: The value of the label that marks its revision; empty without one.
-        labels: Its labels.
-        node: Where it is bound; None while it is pending.
-        ready: Whether it is ready.
-        facts: What else is known of a pod of the cluster; None for one whose controller has just made it, or
-            of which nothing is known.
-    """
-
-    name: str
-    revision: str
-    labels: frozenset[tuple[str, str]]
-    node: str | None = None
-    ready: bool = False
+    name: str  #: Its name.
+    revision: str  #: The value of the label that marks its revision; empty without one.
+    labels: frozenset[tuple[str, str]]  #: Its labels.
+    node: str | None = None  #: Where it is bound; None while it is pending.
+    ready: bool = False  #: Whether it is ready.
+    #: What else is known of a pod of the cluster; None for one whose controller has just made it, or of which
+    #: nothing is known.
     facts: DeletionFacts | None = None
 
 
 class Victims(NamedTuple):
-    """Pods to delete.
+    """Pods to delete."""
 
-    Attributes:
-        certain: Those that are deleted whatever else happens.
-        tied: Those of which some are deleted; which is not known. First those that go first if it is now.
-        picks: How many of the tied ones.
-    """
-
-    certain: list[Replica]
+    certain: list[Replica]  #: Those that are deleted whatever else happens.
+    #: Those of which some are deleted; which is not known. First those that go first if it is now.
     tied: list[Replica]
-    picks: int
+    picks: int  #: How many of the tied ones.
 
 
 def find_victims(

@@ -17,46 +17,29 @@ from policies.scheduler.skew import skew
 
 
 class SkewRuns(NamedTuple):
-    """Runs that ended with the same skew.
+    """Runs that ended with the same skew."""
 
-    Attributes:
-        skew: The skew.
-        runs: How many runs.
-    """
-
-    skew: Count
-    runs: Count
+    skew: Count  #: The skew.
+    runs: Count  #: How many runs.
 
 
 class PendingRuns(NamedTuple):
-    """Runs in which equally many pods stayed pending.
+    """Runs in which equally many pods stayed pending."""
 
-    Attributes:
-        pods: How many pods.
-        runs: How many runs.
-    """
-
-    pods: Count
-    runs: Count
+    pods: Count  #: How many pods.
+    runs: Count  #: How many runs.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainSpread:
-    """The domains of a constraint at the ends of many simulations.
+    """The domains of a constraint at the ends of many simulations."""
 
-    Attributes:
-        change: The constraint, and what the first simulation made of its domains.
-        least: The fewest matching pods of each domain.
-        median: The median, the lower one of two.
-        most: The most.
-        skews: In how many simulations each skew came out.
-    """
-
+    #: The constraint, and what the first simulation made of its domains.
     change: Annotated[DomainChange, INTERNAL]
-    least: Mapping[str, Count]
-    median: Mapping[str, Count]
-    most: Mapping[str, Count]
-    skews: Annotated[Mapping[int, int], INTERNAL]
+    least: Mapping[str, Count]  #: The fewest matching pods of each domain.
+    median: Mapping[str, Count]  #: The median, the lower one of two.
+    most: Mapping[str, Count]  #: The most.
+    skews: Annotated[Mapping[int, int], INTERNAL]  #: In how many simulations each skew came out.
 
     @property
     @sent
@@ -67,17 +50,12 @@ class DomainSpread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """The ends of many simulations of one queue.
+    """The ends of many simulations of one queue."""
 
-    Attributes:
-        runs: How many simulations there were.
-        pending: In how many of them each number of pods stayed pending.
-        domains: Of each constraint, in the order of ``Simulation.domains``.
-    """
-
-    runs: Annotated[Count, SentAs("done")]
+    runs: Annotated[Count, SentAs("done")]  #: How many simulations there were.
+    #: In how many of them each number of pods stayed pending.
     pending: Annotated[Mapping[int, int], INTERNAL]
-    domains: tuple[DomainSpread, ...]
+    domains: tuple[DomainSpread, ...]  #: Of each constraint, in the order of ``Simulation.domains``.
 
     @property
     @sent

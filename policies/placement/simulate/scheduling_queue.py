@@ -48,24 +48,17 @@ _NAME = FieldPath(("metadata", "name"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulingQueue:
-    """Pods that wait to be scheduled, and the cluster that they wait for.
+    """Pods that wait to be scheduled, and the cluster that they wait for."""
 
-    Attributes:
-        pods: The pods, in order.
-        cluster: A fork, of which each simulation makes one of its own.
-        context: What they, and other pods of the cluster, are prepared by.
-        version: The release of Kubernetes.
-        prepared: The workload whose replicas they are; None for pods that were given one by one.
-        replicas: How many replicas the workload wants and has; None where that is not known.
-        replaced: What the workload replaces where it is applied; None where a number of pods is given.
-    """
-
-    pods: tuple[QueuedPod, ...]
-    cluster: ClusterIndex
-    context: AdmissionContext
-    version: KubernetesVersion
+    pods: tuple[QueuedPod, ...]  #: The pods, in order.
+    cluster: ClusterIndex  #: A fork, of which each simulation makes one of its own.
+    context: AdmissionContext  #: What they, and other pods of the cluster, are prepared by.
+    version: KubernetesVersion  #: The release of Kubernetes.
+    #: The workload whose replicas they are; None for pods that were given one by one.
     prepared: PreparedPod | None = None
+    #: How many replicas the workload wants and has; None where that is not known.
     replicas: Replicas | None = None
+    #: What the workload replaces where it is applied; None where a number of pods is given.
     replaced: ReplacedPods | None = None
 
     @property

@@ -36,26 +36,19 @@ def not_replaced(evicted: Iterable[DisplacedPod]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """The outcome for some pods.
+    """The outcome for some pods."""
 
-    Attributes:
-        steps: Of each pod, in the order in which they were scheduled.
-        queued: How many pods there are; more than steps if the simulation was stopped.
-        domains: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
-        all_counted: Whether there are no more different pods.
-        unmodeled: What else the scheduler looks at, in these pods or by its profile.
-        evicted: The pods of the cluster that were evicted for these, or for what replaces others of them.
-        autoscaled: What the autoscaler does for them; None where it is not simulated.
-        scaled_down: The nodes that it then removes; None where that is not simulated.
-    """
-
-    steps: tuple[Step, ...]
-    queued: int
+    steps: tuple[Step, ...]  #: Of each pod, in the order in which they were scheduled.
+    queued: int  #: How many pods there are; more than steps if the simulation was stopped.
+    #: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
     domains: tuple[DomainChange, ...]
-    all_counted: bool
-    unmodeled: tuple[str, ...]
+    all_counted: bool  #: Whether there are no more different pods.
+    unmodeled: tuple[str, ...]  #: What else the scheduler looks at, in these pods or by its profile.
+    #: The pods of the cluster that were evicted for these, or for what replaces others of them.
     evicted: tuple[DisplacedPod, ...] = ()
+    #: What the autoscaler does for them; None where it is not simulated.
     autoscaled: Autoscaled | None = None
+    #: The nodes that it then removes; None where that is not simulated.
     scaled_down: ScaledDown | None = None
 
     @property

@@ -37,17 +37,14 @@ _BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting po
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSettings:
-    """How pods are scheduled.
+    """How pods are scheduled."""
 
-    Attributes:
-        seed: Chooses among the best nodes at random; None for the first by name, if there is one run.
-        runs: How often they are scheduled, each time on the same cluster; None for once, without numbers of
-            how the ends differ.
-        percentage: The scheduler's ``percentageOfNodesToScore``, or ``ADAPTIVE``; None to look at all nodes.
-    """
-
+    #: Chooses among the best nodes at random; None for the first by name, if there is one run.
     seed: int | None = None
+    #: How often they are scheduled, each time on the same cluster; None for once, without numbers of how the
+    #: ends differ.
     runs: int | None = None
+    #: The scheduler's ``percentageOfNodesToScore``, or ``ADAPTIVE``; None to look at all nodes.
     percentage: int | None = None
 
     @property
@@ -62,23 +59,16 @@ PLAIN: Final = SimulationSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedActions:
-    """The changes to pods of the cluster: before those of a queue are scheduled, and for them.
+    """The changes to pods of the cluster: before those of a queue are scheduled, and for them."""
 
-    Attributes:
-        actions: The actions before, in order.
-        running: The objects of the cluster's pods; None where only the index is known.
-        others: How many pods of other workloads are scheduled again.
-        autoscaler: What adds nodes for pods of the queue that are pending; None for nothing.
-        scales_down: Whether it then removes nodes that are not needed, the first time.
-        most_tried: Pods that are tried elsewhere for that.
-    """
-
-    actions: tuple[Action, ...] = ()
+    actions: tuple[Action, ...] = ()  #: The actions before, in order.
+    #: The objects of the cluster's pods; None where only the index is known.
     running: PodObjects | None = None
-    others: int = MOST_OTHERS
+    others: int = MOST_OTHERS  #: How many pods of other workloads are scheduled again.
+    #: What adds nodes for pods of the queue that are pending; None for nothing.
     autoscaler: NodeAutoscaler | None = None
-    scales_down: bool = False
-    most_tried: int = MOST_TRIED
+    scales_down: bool = False  #: Whether it then removes nodes that are not needed, the first time.
+    most_tried: int = MOST_TRIED  #: Pods that are tried elsewhere for that.
 
 
 #: No actions, and no objects of the cluster's pods.
@@ -87,20 +77,14 @@ NOTHING_PLANNED: Final = PlannedActions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedQueue:
-    """A queue, and what became of its pods.
+    """A queue, and what became of its pods."""
 
-    Attributes:
-        queue: The queue.
-        settings: How they were scheduled.
-        simulation: What became of them; the first time, if there were several.
-        distribution: What became of them every time; None if they were to be scheduled once.
-        what_if: What happened to the cluster before, the first time; None without actions.
-    """
-
-    queue: SchedulingQueue
-    settings: SimulationSettings
-    simulation: Simulation
+    queue: SchedulingQueue  #: The queue.
+    settings: SimulationSettings  #: How they were scheduled.
+    simulation: Simulation  #: What became of them; the first time, if there were several.
+    #: What became of them every time; None if they were to be scheduled once.
     distribution: Distribution | None = None
+    #: What happened to the cluster before, the first time; None without actions.
     what_if: WhatIf | None = None
 
     @property

@@ -30,21 +30,13 @@ class ActionError(EvenkeelError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainStages:
-    """The pods that a constraint counts, by domain: a domain without an eligible node is missing.
+    """The pods that a constraint counts, by domain: a domain without an eligible node is missing."""
 
-    Attributes:
-        constraint: Its position among those in force.
-        applied: The constraint.
-        before: Before the actions.
-        disrupted: Right after them.
-        recovered: When all replacements were tried.
-    """
-
-    constraint: Count
-    applied: Annotated[AppliedConstraint, INLINE]
-    before: Mapping[str, Count]
-    disrupted: Mapping[str, Count]
-    recovered: Mapping[str, Count]
+    constraint: Count  #: Its position among those in force.
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    before: Mapping[str, Count]  #: Before the actions.
+    disrupted: Mapping[str, Count]  #: Right after them.
+    recovered: Mapping[str, Count]  #: When all replacements were tried.
 
     @property
     @sent
@@ -61,21 +53,13 @@ class DomainStages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """The effect of some actions.
+    """The effect of some actions."""
 
-    Attributes:
-        actions: The actions.
-        recovery: The pods that lost their node.
-        stayed: How many pods kept theirs.
-        own_stayed: How many of them belong to the given workload; None without one.
-        domains: Of each constraint in force for the given workload.
-    """
-
-    actions: Annotated[tuple[Action, ...], INTERNAL]
-    recovery: Annotated[Recovery, INLINE]
-    stayed: Count
-    own_stayed: Count | None
-    domains: tuple[DomainStages, ...]
+    actions: Annotated[tuple[Action, ...], INTERNAL]  #: The actions.
+    recovery: Annotated[Recovery, INLINE]  #: The pods that lost their node.
+    stayed: Count  #: How many pods kept theirs.
+    own_stayed: Count | None  #: How many of them belong to the given workload; None without one.
+    domains: tuple[DomainStages, ...]  #: Of each constraint in force for the given workload.
 
     @property
     @sent

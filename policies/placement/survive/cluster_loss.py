@@ -14,42 +14,30 @@ from policies.placement.survive.damage import Damage, DomainImpact, WorkloadDama
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterWithNewNodes:
-    """The pods that a loss leaves pending, if an autoscaler adds nodes for them.
+    """The pods that a loss leaves pending, if an autoscaler adds nodes for them."""
 
-    Attributes:
-        pending: How many of them stay pending then.
-        scaled: The nodes, or why none is added.
-    """
-
-    pending: Count
-    scaled: Annotated[Autoscaled, INLINE]
+    pending: Count  #: How many of them stay pending then.
+    scaled: Annotated[Autoscaled, INLINE]  #: The nodes, or why none is added.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterLoss:
-    """The effect of the loss of one domain on all workloads of a cluster.
+    """The effect of the loss of one domain on all workloads of a cluster."""
 
-    Attributes:
-        impact: What is gone with it.
-        complete: Whether everything was scheduled again.
-        recovered: How many displaced pods got a node again, those of others that were evicted among them.
-        pending: How many got none.
-        untried: How many were not scheduled again, though something replaces them.
-        evicted: How many pods were evicted for displaced ones of higher priority.
-        workloads: The judged workloads that lose pods, those with the worst damage first.
-        unmodeled: What else a scheduler looks at in what was scheduled again.
-        autoscaled: What becomes of the pending ones if an autoscaler adds nodes; null where none is pending
-            or no autoscaler is given. No damage counts these nodes: none may come, or not in time.
-    """
-
-    impact: Annotated[DomainImpact, INTERNAL]
-    complete: bool
+    impact: Annotated[DomainImpact, INTERNAL]  #: What is gone with it.
+    complete: bool  #: Whether everything was scheduled again.
+    #: How many displaced pods got a node again, those of others that were evicted among them.
     recovered: Count
-    pending: Count
+    pending: Count  #: How many got none.
+    #: How many were not scheduled again, though something replaces them.
     untried: Annotated[Count, SentAs("notTried")]
-    evicted: Count
+    evicted: Count  #: How many pods were evicted for displaced ones of higher priority.
+    #: The judged workloads that lose pods, those with the worst damage first.
     workloads: tuple[WorkloadDamage, ...]
+    #: What else a scheduler looks at in what was scheduled again.
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
+    #: What becomes of the pending ones if an autoscaler adds nodes; null where none is pending or no
+    #: autoscaler is given. No damage counts these nodes: none may come, or not in time.
     autoscaled: ClusterWithNewNodes | None = None
 
     @property
@@ -75,41 +63,23 @@ class ClusterLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSurvivalReport:
-    """Whether the workloads of a cluster survive losses.
+    """Whether the workloads of a cluster survive losses."""
 
-    Attributes:
-        key: The topology key.
-        impacts: Of each domain that is lost, those with most pods first.
-        losses: Of those of them that were tried, in that order.
-        fail_on: The least damage that is too much.
-        unreachable: Whether lost nodes stay in the API, as in an outage.
-        allowed_missing: How many pods of each workload may be missing in the end.
-        namespace: The only namespace whose workloads are judged; empty for all.
-        nodes: How many nodes there are.
-        pods: How many pods are bound to them.
-        without_key: How many nodes do not have the key.
-        waiting: How many pods had no node before, and were not scheduled.
-        budgets_known: Whether PodDisruptionBudgets were read.
-        unread: What could not be read of the cluster, a line each.
-        version: The release of Kubernetes.
-        stopped: Whether the work was ended.
-    """
-
-    key: str
-    impacts: tuple[DomainImpact, ...]
-    losses: tuple[ClusterLoss, ...]
-    fail_on: Damage
-    unreachable: bool
-    allowed_missing: int
-    namespace: str
-    nodes: int
-    pods: int
-    without_key: int
-    waiting: int
-    budgets_known: bool
-    unread: tuple[str, ...]
-    version: KubernetesVersion
-    stopped: bool = False
+    key: str  #: The topology key.
+    impacts: tuple[DomainImpact, ...]  #: Of each domain that is lost, those with most pods first.
+    losses: tuple[ClusterLoss, ...]  #: Of those of them that were tried, in that order.
+    fail_on: Damage  #: The least damage that is too much.
+    unreachable: bool  #: Whether lost nodes stay in the API, as in an outage.
+    allowed_missing: int  #: How many pods of each workload may be missing in the end.
+    namespace: str  #: The only namespace whose workloads are judged; empty for all.
+    nodes: int  #: How many nodes there are.
+    pods: int  #: How many pods are bound to them.
+    without_key: int  #: How many nodes do not have the key.
+    waiting: int  #: How many pods had no node before, and were not scheduled.
+    budgets_known: bool  #: Whether PodDisruptionBudgets were read.
+    unread: tuple[str, ...]  #: What could not be read of the cluster, a line each.
+    version: KubernetesVersion  #: The release of Kubernetes.
+    stopped: bool = False  #: Whether the work was ended.
 
     @property
     def complete(self) -> bool:

@@ -42,17 +42,12 @@ _NOWHERE: Final = FieldPath()
 
 
 class Disrupted(NamedTuple):
-    """The effect of actions on all workloads, and where each pod went.
+    """The effect of actions on all workloads, and where each pod went."""
 
-    Attributes:
-        loss: The effect.
-        displaced: Every pod that lost its node, in the order in which they were scheduled again.
-        disruption: What the actions did to nodes.
-    """
-
-    loss: ClusterLoss
+    loss: ClusterLoss  #: The effect.
+    #: Every pod that lost its node, in the order in which they were scheduled again.
     displaced: tuple[DisplacedPod, ...]
-    disruption: Disruption
+    disruption: Disruption  #: What the actions did to nodes.
 
 
 class ClusterSurvival:

@@ -34,74 +34,47 @@ ORDER: Final[Mapping[Damage, int]] = {damage: position for position, damage in e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetNeed:
-    """The demand of a PodDisruptionBudget on the pods that it selects, which may be of several workloads.
+    """The demand of a PodDisruptionBudget on the pods that it selects, which may be of several workloads."""
 
-    Attributes:
-        name: Its name.
-        required: How many must run.
-        before: How many run before the loss.
-        running: How many run in the end.
-    """
-
-    name: str
-    required: Count
-    before: Count
-    running: Count
+    name: str  #: Its name.
+    required: Count  #: How many must run.
+    before: Count  #: How many run before the loss.
+    running: Count  #: How many run in the end.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintSkews:
-    """The skew of a constraint, before a loss and in the end.
+    """The skew of a constraint, before a loss and in the end."""
 
-    Attributes:
-        key: The topology key.
-        when_unsatisfiable: Whether it filters nodes or scores them.
-        max_skew: The skew that it allows.
-        before: The skew before.
-        after: The skew in the end.
-    """
-
-    key: Annotated[str, SentAs("topologyKey")]
-    when_unsatisfiable: WhenUnsatisfiable
-    max_skew: Count
-    before: Count
-    after: Count
+    key: Annotated[str, SentAs("topologyKey")]  #: The topology key.
+    when_unsatisfiable: WhenUnsatisfiable  #: Whether it filters nodes or scores them.
+    max_skew: Count  #: The skew that it allows.
+    before: Count  #: The skew before.
+    after: Count  #: The skew in the end.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadDamage:
-    """The damage of a loss to one workload.
+    """The damage of a loss to one workload."""
 
-    Attributes:
-        ref: The workload, as its pods name it.
-        before: How many of its pods run before the loss.
-        lost: How many of them lose their node with the domain.
-        evicted: How many are evicted for displaced pods of higher priority.
-        recovered: How many of both get a node again.
-        pending: How many of both get none.
-        untried: How many of both were not scheduled again, since the work ended or for ``reasons``.
-        damages: What is bad about that, worst first; none of it but an interruption is known of a loss that
-            was not finished.
-        budgets: The PodDisruptionBudgets that it falls below.
-        skews: The constraints whose skew is above maxSkew then.
-        message: The scheduler's message on the first pod that gets no node; empty if all do.
-        reasons: Why pods were not scheduled again.
-        lost_volumes: The volumes of its pending pods that no node reaches.
-    """
-
-    ref: Annotated[WorkloadRef, INLINE]
-    before: Annotated[Count, SentAs("runningBefore")]
-    lost: Count
-    evicted: Count = 0
-    recovered: Count = 0
-    pending: Count = 0
+    ref: Annotated[WorkloadRef, INLINE]  #: The workload, as its pods name it.
+    before: Annotated[Count, SentAs("runningBefore")]  #: How many of its pods run before the loss.
+    lost: Count  #: How many of them lose their node with the domain.
+    evicted: Count = 0  #: How many are evicted for displaced pods of higher priority.
+    recovered: Count = 0  #: How many of both get a node again.
+    pending: Count = 0  #: How many of both get none.
+    #: How many of both were not scheduled again, since the work ended or for ``reasons``.
     untried: Annotated[Count, SentAs("notTried")] = 0
+    #: What is bad about that, worst first; none of it but an interruption is known of a loss that was not
+    #: finished.
     damages: tuple[Damage, ...] = ()
+    #: The PodDisruptionBudgets that it falls below.
     budgets: Annotated[tuple[BudgetNeed, ...], SentAs("belowBudgets")] = ()
+    #: The constraints whose skew is above maxSkew then.
     skews: Annotated[tuple[ConstraintSkews, ...], SentAs("skewed")] = ()
-    message: str = ""
-    reasons: Annotated[tuple[str, ...], SentAs("whyNotTried")] = ()
-    lost_volumes: tuple[LostVolume, ...] = ()
+    message: str = ""  #: The scheduler's message on the first pod that gets no node; empty if all do.
+    reasons: Annotated[tuple[str, ...], SentAs("whyNotTried")] = ()  #: Why pods were not scheduled again.
+    lost_volumes: tuple[LostVolume, ...] = ()  #: The volumes of its pending pods that no node reaches.
 
     @property
     @sent
@@ -133,19 +106,12 @@ class WorkloadDamage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainImpact:
-    """The nodes and pods that are gone with a domain, known before anything is scheduled again.
+    """The nodes and pods that are gone with a domain, known before anything is scheduled again."""
 
-    Attributes:
-        domain: The domain.
-        nodes: How many nodes it has.
-        pods: How many pods lose their node with it.
-        workloads: Of how many workloads these are that are judged.
-        not_recreated: How many of the pods nothing creates anew elsewhere, by what they are: those of
-            DaemonSets, static ones, and those without a controller.
-    """
-
-    domain: str
-    nodes: Count
-    pods: Count
-    workloads: Annotated[Count, SentAs("workloadsHit")]
+    domain: str  #: The domain.
+    nodes: Count  #: How many nodes it has.
+    pods: Count  #: How many pods lose their node with it.
+    workloads: Annotated[Count, SentAs("workloadsHit")]  #: Of how many workloads these are that are judged.
+    #: How many of the pods nothing creates anew elsewhere, by what they are: those of DaemonSets, static
+    #: ones, and those without a controller.
     not_recreated: Annotated[Mapping[str, Count], SentAs("notRecreated")]

@@ -24,30 +24,21 @@ from policies.scheduler.binding import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployedWorkload:
-    """A workload as it runs before anything is lost.
+    """A workload as it runs before anything is lost."""
 
-    Attributes:
-        prepared: Its next pod.
-        wanted: How many replicas it wants.
-        required: How many must run.
-        used: Pods of the cluster that were taken as they are.
-        placed: Replicas that were placed besides, as its controller and the scheduler would.
-        pending: The first replica that fits nowhere even before a loss; None if all fit.
-        untried: Replicas that were not placed, because the work was ended.
-        evicted: How many of its pods were evicted for those of other workloads and fit nowhere then.
-        replaced: Pods of other revisions that were left out, as after a rollout.
-        domains: Its pods by domain of the key; those on nodes without it are left out.
-    """
-
-    prepared: Annotated[PreparedPod, INTERNAL]
-    wanted: Annotated[Count, SentAs("replicas")]
-    required: Count
-    used: Count
-    placed: Count
+    prepared: Annotated[PreparedPod, INTERNAL]  #: Its next pod.
+    wanted: Annotated[Count, SentAs("replicas")]  #: How many replicas it wants.
+    required: Count  #: How many must run.
+    used: Count  #: Pods of the cluster that were taken as they are.
+    placed: Count  #: Replicas that were placed besides, as its controller and the scheduler would.
+    #: The first replica that fits nowhere even before a loss; None if all fit.
     pending: Annotated[Step | None, INTERNAL]
-    replaced: Count
+    replaced: Count  #: Pods of other revisions that were left out, as after a rollout.
+    #: Replicas that were not placed, because the work was ended.
     untried: Annotated[Count, SentAs("notTried")] = 0
+    #: How many of its pods were evicted for those of other workloads and fit nowhere then.
     evicted: Annotated[int, INTERNAL] = 0
+    #: Its pods by domain of the key; those on nodes without it are left out.
     domains: Annotated[dict[str, int], INTERNAL] = field(default_factory=dict)
 
     @property

@@ -17,53 +17,34 @@ from policies.scheduler.binding import Step
 
 @dataclass(frozen=True, slots=True)
 class LossOptions:
-    """Options: the domains that are lost, and the replicas and pods that count.
+    """Options: the domains that are lost, and the replicas and pods that count."""
 
-    Attributes:
-        key: The topology key; empty where no domain of a cluster is lost, but something else happens.
-        allowed_missing: How many replicas of each workload may be missing after a loss.
-        unreachable: Whether lost nodes stay in the API, as in an outage.
-        others: How many pods of other workloads are scheduled again, too; of a whole cluster all are.
-        autoscaler: What adds nodes for pods that are pending after a loss; None for nothing. No verdict
-            or damage counts these nodes.
-        domain: The only domain of a cluster that is lost; None for each in turn.
-    """
-
-    key: str
-    allowed_missing: int = 0
-    unreachable: bool = False
+    key: str  #: The topology key; empty where no domain of a cluster is lost, but something else happens.
+    allowed_missing: int = 0  #: How many replicas of each workload may be missing after a loss.
+    unreachable: bool = False  #: Whether lost nodes stay in the API, as in an outage.
+    #: How many pods of other workloads are scheduled again, too; of a whole cluster all are.
     others: int = MOST_OTHERS
+    #: What adds nodes for pods that are pending after a loss; None for nothing. No verdict or damage counts
+    #: these nodes.
     autoscaler: NodeAutoscaler | None = None
-    domain: str | None = None
+    domain: str | None = None  #: The only domain of a cluster that is lost; None for each in turn.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossWithNewNodes:
-    """The pods that a loss leaves pending, if an autoscaler adds nodes for them.
+    """The pods that a loss leaves pending, if an autoscaler adds nodes for them."""
 
-    Attributes:
-        running: How many replicas of each workload run then, in the order of the workloads.
-        pending: How many of the displaced pods stay pending even so.
-        scaled: The nodes that are added, or why none is.
-    """
-
-    running: tuple[Count, ...]
-    pending: Count
-    scaled: Annotated[Autoscaled, INLINE]
+    running: tuple[Count, ...]  #: How many replicas of each workload run then, in the order of the workloads.
+    pending: Count  #: How many of the displaced pods stay pending even so.
+    scaled: Annotated[Autoscaled, INLINE]  #: The nodes that are added, or why none is.
 
 
 class PendingMessages(NamedTuple):
-    """The scheduler's messages on the first replica that fits nowhere.
+    """The scheduler's messages on the first replica that fits nowhere."""
 
-    Attributes:
-        message: Its FitError; empty if all fit.
-        condition: The message of its PodScheduled condition; empty if all fit.
-        lost_volumes: Its volumes that no node reaches then.
-    """
-
-    message: str = ""
-    condition: str = ""
-    lost_volumes: tuple[LostVolume, ...] = ()
+    message: str = ""  #: Its FitError; empty if all fit.
+    condition: str = ""  #: The message of its PodScheduled condition; empty if all fit.
+    lost_volumes: tuple[LostVolume, ...] = ()  #: Its volumes that no node reaches then.
 
     @classmethod
     def of(cls, pending: Step | None) -> Self:
@@ -73,21 +54,15 @@ class PendingMessages(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadLoss:
-    """The effect of one loss on one workload.
+    """The effect of one loss on one workload."""
 
-    Attributes:
-        displaced: How many of its replicas lose their node.
-        running: How many run in the end.
-        required: How many must.
-        pending: The first replica that fits nowhere then, or fitted nowhere before; None if all fit.
-        margin: How many replicas fit then beyond those that must run, of those that did after every loss
-            before; None where that was not tried.
-    """
-
-    displaced: Count
-    running: Count
-    required: Annotated[int, INTERNAL]
+    displaced: Count  #: How many of its replicas lose their node.
+    running: Count  #: How many run in the end.
+    required: Annotated[int, INTERNAL]  #: How many must.
+    #: The first replica that fits nowhere then, or fitted nowhere before; None if all fit.
     pending: Annotated[Step | None, INTERNAL] = None
+    #: How many replicas fit then beyond those that must run, of those that did after every loss before; None
+    #: where that was not tried.
     margin: Annotated[int | None, INTERNAL] = None
 
     @property
@@ -111,33 +86,21 @@ class WorkloadLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingOwner:
-    """A controller of pods that fit nowhere after a loss.
+    """A controller of pods that fit nowhere after a loss."""
 
-    Attributes:
-        namespace: Its namespace.
-        owner: Its kind and name, as pods name it: of a Deployment the ReplicaSet.
-        pods: How many of its pods fit nowhere.
-    """
-
-    namespace: str
-    owner: str
-    pods: Count
+    namespace: str  #: Its namespace.
+    owner: str  #: Its kind and name, as pods name it: of a Deployment the ReplicaSet.
+    pods: Count  #: How many of its pods fit nowhere.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPods:
-    """The effect of a loss on the pods of other workloads.
+    """The effect of a loss on the pods of other workloads."""
 
-    Attributes:
-        displaced: How many lose their node.
-        pending: How many of those fit nowhere then.
-        pending_of: Whose those are, the one with most of them first.
-        untried: How many of those were not scheduled again, though something replaces them.
-    """
-
-    displaced: Count
-    pending: Count
-    pending_of: tuple[PendingOwner, ...] = ()
+    displaced: Count  #: How many lose their node.
+    pending: Count  #: How many of those fit nowhere then.
+    pending_of: tuple[PendingOwner, ...] = ()  #: Whose those are, the one with most of them first.
+    #: How many of those were not scheduled again, though something replaces them.
     untried: Annotated[Count, SentAs("notTried")]
 
     @classmethod
@@ -158,25 +121,19 @@ class OtherPods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """The effect of the loss of one domain.
+    """The effect of the loss of one domain."""
 
-    Attributes:
-        domain: The domain.
-        nodes: How many nodes it has.
-        workloads: What it does to each workload, in the order of the workloads.
-        others: What it does to other pods; None where it displaces no replica and was not tried.
-        evicted: The pods that were evicted for those that it displaces, and what became of them.
-        unmodeled: What else a scheduler looks at in what was scheduled again.
-        autoscaled: What becomes of the pods that it leaves pending if an autoscaler adds nodes; null
-            where that was not requested, and where it leaves none. No verdict counts these nodes.
-    """
-
-    domain: str
-    nodes: Count
-    workloads: tuple[WorkloadLoss, ...]
+    domain: str  #: The domain.
+    nodes: Count  #: How many nodes it has.
+    workloads: tuple[WorkloadLoss, ...]  #: What it does to each workload, in the order of the workloads.
+    #: What it does to other pods; None where it displaces no replica and was not tried.
     others: Annotated[OtherPods | None, SentAs("otherPods")] = None
+    #: The pods that were evicted for those that it displaces, and what became of them.
     evicted: tuple[DisplacedPod, ...] = ()
+    #: What else a scheduler looks at in what was scheduled again.
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
+    #: What becomes of the pods that it leaves pending if an autoscaler adds nodes; null where that was not
+    #: requested, and where it leaves none. No verdict counts these nodes.
     autoscaled: LossWithNewNodes | None = None
 
     @property

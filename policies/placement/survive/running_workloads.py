@@ -107,21 +107,13 @@ class RunningWorkloads:
 
 
 class _Selected(NamedTuple):
-    """The pods that a PodDisruptionBudget selects before a loss.
+    """The pods that a PodDisruptionBudget selects before a loss."""
 
-    Attributes:
-        name: The name of the budget.
-        selector: Its selector.
-        workloads: Whose the pods are.
-        before: How many there are.
-        required: How many must run.
-    """
-
-    name: str
-    selector: LabelSelector
-    workloads: set[WorkloadRef]
-    before: int
-    required: int
+    name: str  #: The name of the budget.
+    selector: LabelSelector  #: Its selector.
+    workloads: set[WorkloadRef]  #: Whose the pods are.
+    before: int  #: How many there are.
+    required: int  #: How many must run.
 
 
 class BudgetsBelow:

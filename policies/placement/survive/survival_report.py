@@ -13,22 +13,15 @@ from policies.placement.survive.survive_suggestions import SurvivalHelp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivalReport:
-    """Whether workloads survive.
+    """Whether workloads survive."""
 
-    Attributes:
-        survival: The workloads, and what they were tried on.
-        losses: What each loss does, of those that were tried.
-        helps: What helps those that do not survive.
-        unjudged: Workloads without a number of replicas that could survive, each with the reason.
-        version: The release of Kubernetes.
-        stopped: Whether the work was ended, while domains were lost or while changes were searched for.
-    """
-
-    survival: Survival
-    losses: tuple[Loss, ...]
-    helps: tuple[SurvivalHelp, ...] = ()
+    survival: Survival  #: The workloads, and what they were tried on.
+    losses: tuple[Loss, ...]  #: What each loss does, of those that were tried.
+    helps: tuple[SurvivalHelp, ...] = ()  #: What helps those that do not survive.
+    #: Workloads without a number of replicas that could survive, each with the reason.
     unjudged: tuple[tuple[Workload, str], ...] = ()
-    version: KubernetesVersion
+    version: KubernetesVersion  #: The release of Kubernetes.
+    #: Whether the work was ended, while domains were lost or while changes were searched for.
     stopped: bool = False
 
     @property

@@ -31,14 +31,10 @@ FEW_SCHEDULED: Final = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivalSuggestion:
-    """A change that helps a workload.
+    """A change that helps a workload."""
 
-    Attributes:
-        suggestion: The change.
-        survives: Whether the workload survives every single loss with it; None where that was not tried.
-    """
-
-    suggestion: Suggestion
+    suggestion: Suggestion  #: The change.
+    #: Whether the workload survives every single loss with it; None where that was not tried.
     survives: bool | None
 
     @property
@@ -49,25 +45,16 @@ class SurvivalSuggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivalHelp:
-    """The changes that help one workload.
+    """The changes that help one workload."""
 
-    Attributes:
-        workload: Its number.
-        domain: The loss after which changes were looked for; None if it lacks replicas before any.
-        placement: Its next pod, then.
-        replicas: How many of its replicas fit then; None where that is unknown.
-        found: The changes, those last with which it does not survive everything.
-        verdicts: How many verdicts the search took.
-        complete: Whether everything that looked promising was tried.
-    """
-
-    workload: int
-    domain: str | None
-    placement: Placement
-    replicas: Replicas | None
+    workload: int  #: Its number.
+    domain: str | None  #: The loss after which changes were looked for; None if it lacks replicas before any.
+    placement: Placement  #: Its next pod, then.
+    replicas: Replicas | None  #: How many of its replicas fit then; None where that is unknown.
+    #: The changes, those last with which it does not survive everything.
     found: tuple[SurvivalSuggestion, ...]
-    verdicts: int
-    complete: bool
+    verdicts: int  #: How many verdicts the search took.
+    complete: bool  #: Whether everything that looked promising was tried.
 
 
 def find_help(

@@ -30,75 +30,45 @@ SCHEMA: Final = "evenkeel.dev/advise/v1"
 
 
 class AdviseGoal(NamedTuple):
-    """The goal, with its words.
+    """The goal, with its words."""
 
-    Attributes:
-        text: The same in words.
-        goal: The goal.
-    """
-
-    text: str
-    goal: Annotated[Goal, INLINE]
+    text: str  #: The same in words.
+    goal: Annotated[Goal, INLINE]  #: The goal.
 
 
 class AdviseFailure(NamedTuple):
-    """Where the goal is first missed.
+    """Where the goal is first missed."""
 
-    Attributes:
-        text: The same in words.
-        failure: How it is missed.
-    """
-
-    text: str
-    failure: Annotated[Failure, INLINE]
+    text: str  #: The same in words.
+    failure: Annotated[Failure, INLINE]  #: How it is missed.
 
 
 class AdviseReason(NamedTuple):
-    """Why a field of a constraint is as it is.
+    """Why a field of a constraint is as it is."""
 
-    Attributes:
-        field: The field.
-        text: What fails if it were softer, or what it is for.
-    """
-
-    field: str
-    text: str
+    field: str  #: The field.
+    text: str  #: What fails if it were softer, or what it is for.
 
 
 class AdvisedConstraint(NamedTuple):
-    """A constraint to write.
+    """A constraint to write."""
 
-    Attributes:
-        constraint: The constraint, as the API has it.
-        reasons: Why it is as it is.
-    """
-
-    constraint: dict[str, Any]
-    reasons: Sequence[AdviseReason]
+    constraint: dict[str, Any]  #: The constraint, as the API has it.
+    reasons: Sequence[AdviseReason]  #: Why it is as it is.
 
 
 class AdvisePatch(NamedTuple):
-    """A patch that makes the object have the constraints.
+    """A patch that makes the object have the constraints."""
 
-    Attributes:
-        type: How to merge it, as kubectl patch --type takes it.
-        body: The patch.
-    """
-
-    type: Literal["strategic", "merge"]
-    body: dict[str, Any]
+    type: Literal["strategic", "merge"]  #: How to merge it, as kubectl patch --type takes it.
+    body: dict[str, Any]  #: The patch.
 
 
 class PlacedCount(NamedTuple):
-    """Where the replicas of one number are, in the worst of what was placed.
+    """Where the replicas of one number are, in the worst of what was placed."""
 
-    Attributes:
-        placed: Where they are.
-        allowed: How many of them one domain may have.
-    """
-
-    placed: Annotated[PlacedReplicas, INLINE]
-    allowed: Count
+    placed: Annotated[PlacedReplicas, INLINE]  #: Where they are.
+    allowed: Count  #: How many of them one domain may have.
 
     @classmethod
     def of(cls, placed: PlacedReplicas, goal: Goal) -> PlacedCount:
@@ -107,73 +77,43 @@ class PlacedCount(NamedTuple):
 
 
 class AdviseProof(NamedTuple):
-    """The simulations with the constraints, or without any to write.
+    """The simulations with the constraints, or without any to write."""
 
-    Attributes:
-        placed: At each number of replicas.
-        trial: What it came to.
-        losses: Of the domains with most replicas, at the ends of the range.
-        not_looked_at: What may change the course of a real cluster.
-    """
-
-    placed: Sequence[PlacedCount]
-    trial: Annotated[Trial, INLINE]
-    losses: Sequence[DomainLoss]
-    not_looked_at: Sequence[str]
+    placed: Sequence[PlacedCount]  #: At each number of replicas.
+    trial: Annotated[Trial, INLINE]  #: What it came to.
+    losses: Sequence[DomainLoss]  #: Of the domains with most replicas, at the ends of the range.
+    not_looked_at: Sequence[str]  #: What may change the course of a real cluster.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseAnswer:
-    """The constraints with which a workload reaches a goal.
+    """The constraints with which a workload reaches a goal."""
 
-    Attributes:
-        schema: The form's name; its number changes when a field is renamed, goes away or means something
-            else.
-        kubernetes_version: The release of the scheduler.
-        object: The workload.
-        goal: What is wanted.
-        reached: Whether it is reached with the constraints; null if not, and the search ended early.
-        evicts: How many pods of other workloads are evicted at most, for its replicas or in a rollout.
-        reached_now: Whether the pods that run now are within the limit; true if none runs.
-        as_it_is: Where the workload misses it as it is; null if it does not.
-        missed: Where it is missed even with the constraints; null if it is not.
-        domains: The domains that can take its pods.
-        constraints: What to write; empty if the workload is best as it is, or without constraints.
-        others: What becomes of the manifest's constraints for other topology keys.
-        others_text: The same in words, with the reason; empty if they are kept.
-        given_up: What is weakened or removed of what the manifest has.
-        edits: Of the manifest.
-        patch: The same as a patch; null if there is nothing to change.
-        now: Where the replicas are that run now; null if none does.
-        proof: What was simulated.
-        tried: How many sets of constraints were tried.
-        considered: How many there are.
-        complete: Whether none was left out that could be preferred.
-        not_modeled: What else kube-scheduler checks for these pods.
-    """
-
+    #: The form's name; its number changes when a field is renamed, goes away or means something else.
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    kubernetes_version: KubernetesVersion
-    object: Workload
-    goal: AdviseGoal
+    kubernetes_version: KubernetesVersion  #: The release of the scheduler.
+    object: Workload  #: The workload.
+    goal: AdviseGoal  #: What is wanted.
+    #: Whether it is reached with the constraints; null if not, and the search ended early.
     reached: bool | None
-    evicts: Count
-    reached_now: bool
-    as_it_is: AdviseFailure | None
-    missed: AdviseFailure | None
-    domains: Sequence[str]
+    evicts: Count  #: How many pods of other workloads are evicted at most, for its replicas or in a rollout.
+    reached_now: bool  #: Whether the pods that run now are within the limit; true if none runs.
+    as_it_is: AdviseFailure | None  #: Where the workload misses it as it is; null if it does not.
+    missed: AdviseFailure | None  #: Where it is missed even with the constraints; null if it is not.
+    domains: Sequence[str]  #: The domains that can take its pods.
+    #: What to write; empty if the workload is best as it is, or without constraints.
     constraints: Sequence[AdvisedConstraint]
-    others: Others
-    others_text: str
-    given_up: Sequence[GivenUp]
-    edits: Sequence[Edit]
-    patch: AdvisePatch | None
-    now: PlacedCount | None
-    proof: AdviseProof
-    tried: Count
-    considered: Count
-    complete: bool
-    not_modeled: Sequence[str]
+    others: Others  #: What becomes of the manifest's constraints for other topology keys.
+    others_text: str  #: The same in words, with the reason; empty if they are kept.
+    given_up: Sequence[GivenUp]  #: What is weakened or removed of what the manifest has.
+    edits: Sequence[Edit]  #: Of the manifest.
+    patch: AdvisePatch | None  #: The same as a patch; null if there is nothing to change.
+    now: PlacedCount | None  #: Where the replicas are that run now; null if none does.
+    proof: AdviseProof  #: What was simulated.
+    tried: Count  #: How many sets of constraints were tried.
+    considered: Count  #: How many there are.
+    complete: bool  #: Whether none was left out that could be preferred.
+    not_modeled: Sequence[str]  #: What else kube-scheduler checks for these pods.
 
 
 def render(advice: Advice) -> bytes:

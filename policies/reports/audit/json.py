@@ -23,50 +23,32 @@ NO_ORIGIN: Final = "none"
 
 
 class AuditedProblem(NamedTuple):
-    """Something that is wrong with a workload.
+    """Something that is wrong with a workload."""
 
-    Attributes:
-        risk: What.
-        severity: How bad it is.
-        constraint: The position in ``constraints``; null where it is about no single one.
-        message: What was found, with its numbers.
-    """
-
-    risk: Risk
-    severity: Severity
-    constraint: Count | None
-    message: str
+    risk: Risk  #: What.
+    severity: Severity  #: How bad it is.
+    constraint: Count | None  #: The position in ``constraints``; null where it is about no single one.
+    message: str  #: What was found, with its numbers.
 
 
 class AuditedRoom(NamedTuple):
-    """How many more replicas fit.
+    """How many more replicas fit."""
 
-    Attributes:
-        pods: How many.
-        at_most: Whether that is an upper bound: with several DoNotSchedule constraints, and where pods have
-            fields that are not modeled.
-        constraint: The position of the constraint that limits them; null where only the room of nodes does.
-        domain: The domain that can take no more, so that the others may not; null without one.
-    """
-
-    pods: Count
+    pods: Count  #: How many.
+    #: Whether that is an upper bound: with several DoNotSchedule constraints, and where pods have fields that
+    #: are not modeled.
     at_most: bool
+    #: The position of the constraint that limits them; null where only the room of nodes does.
     constraint: Count | None
-    domain: str | None
+    domain: str | None  #: The domain that can take no more, so that the others may not; null without one.
 
 
 class AuditedWorkload(NamedTuple):
-    """One workload.
+    """One workload."""
 
-    Attributes:
-        found: The workload.
-        problems: What is wrong, worst first.
-        room: How many more replicas fit; null for an invalid object.
-    """
-
-    found: Annotated[WorkloadAudit, INLINE]
-    problems: Sequence[AuditedProblem]
-    room: AuditedRoom | None
+    found: Annotated[WorkloadAudit, INLINE]  #: The workload.
+    problems: Sequence[AuditedProblem]  #: What is wrong, worst first.
+    room: AuditedRoom | None  #: How many more replicas fit; null for an invalid object.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,41 +56,27 @@ class AuditAnswer:
     """How the workloads of a cluster are spread now.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        tool: What wrote it.
-        generated_at: When.
-        kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
-        namespace: The only namespace that was looked at; empty for all.
-        selector: What workloads were selected by, in kubectl's syntax; empty for all.
-        nodes: How many nodes the cluster has.
-        pods: How many pods are bound.
-        total: How many workloads were looked at.
-        left: How many objects were not looked at, because the audit was ended or its time was over.
-        risks: How many workloads have each risk, of all that were looked at.
-        origins: In how many workloads constraints of each origin are in force; ``none``: without any.
-        notes: What is not in the answer: workloads that are not shown, not looked at or not modeled, and
-            objects that could not be read.
-        workloads: The workloads by risk, the worst first.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    tool: ToolVersion
-    generated_at: Annotated[str, Keywords(format="date-time")]
-    kubernetes_version: KubernetesVersion
-    judged_as: str
-    namespace: str
-    selector: str
-    nodes: Count
-    pods: Count
-    total: Count
-    left: Count
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
+    tool: ToolVersion  #: What wrote it.
+    generated_at: Annotated[str, Keywords(format="date-time")]  #: When.
+    kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
+    judged_as: str  #: The release that is used for it, with its patch: the newest known one for a newer one.
+    namespace: str  #: The only namespace that was looked at; empty for all.
+    selector: str  #: What workloads were selected by, in kubectl's syntax; empty for all.
+    nodes: Count  #: How many nodes the cluster has.
+    pods: Count  #: How many pods are bound.
+    total: Count  #: How many workloads were looked at.
+    left: Count  #: How many objects were not looked at, because the audit was ended or its time was over.
+    #: How many workloads have each risk, of all that were looked at.
     risks: Annotated[Mapping[str, Count], Keywords(propertyNames={"enum": list(Risk)})]
+    #: In how many workloads constraints of each origin are in force; ``none``: without any.
     origins: Annotated[Mapping[str, Count], Keywords(propertyNames={"enum": [*ConstraintOrigin, NO_ORIGIN]})]
+    #: What is not in the answer: workloads that are not shown, not looked at or not modeled, and objects that
+    #: could not be read.
     notes: Sequence[str]
-    workloads: Sequence[AuditedWorkload]
+    workloads: Sequence[AuditedWorkload]  #: The workloads by risk, the worst first.
 
 
 def render(run: AuditRun) -> bytes:

@@ -30,17 +30,11 @@ from policies.reports.audit.words import notes, why
 
 
 class ReportApi(NamedTuple):
-    """An API of reports.
+    """An API of reports."""
 
-    Attributes:
-        api_version: Of its objects.
-        kind: Of a report in a namespace.
-        has_source: Whether a report names its source, too; results always do.
-    """
-
-    api_version: str
-    kind: str
-    has_source: bool
+    api_version: str  #: Of its objects.
+    kind: str  #: Of a report in a namespace.
+    has_source: bool  #: Whether a report names its source, too; results always do.
 
 
 #: What Kyverno writes by default and Policy Reporter reads.

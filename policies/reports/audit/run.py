@@ -15,27 +15,16 @@ from policies.scheduler.request import ConstraintOrigin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedCluster:
-    """The audited cluster: its release and size, when and with which tool.
+    """The audited cluster: its release and size, when and with which tool."""
 
-    Attributes:
-        version: The release of Kubernetes.
-        nodes: How many nodes there are.
-        pods: How many pods are bound.
-        at: When the audit was made, UTC.
-        tool_version: The version of Evenkeel.
-        namespace: The only namespace whose workloads were looked at; empty for all.
-        selector: What selected them by their labels, in kubectl's syntax; empty for all.
-        unread: What could not be read, a line each.
-    """
-
-    version: KubernetesVersion
-    nodes: int
-    pods: int
-    at: datetime
-    tool_version: str
-    namespace: str = ""
-    selector: str = ""
-    unread: tuple[str, ...] = ()
+    version: KubernetesVersion  #: The release of Kubernetes.
+    nodes: int  #: How many nodes there are.
+    pods: int  #: How many pods are bound.
+    at: datetime  #: When the audit was made, UTC.
+    tool_version: str  #: The version of Evenkeel.
+    namespace: str = ""  #: The only namespace whose workloads were looked at; empty for all.
+    selector: str = ""  #: What selected them by their labels, in kubectl's syntax; empty for all.
+    unread: tuple[str, ...] = ()  #: What could not be read, a line each.
 
     @property
     def time_text(self) -> str:
@@ -45,25 +34,16 @@ class AuditedCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRun:
-    """An audit of a cluster.
+    """An audit of a cluster."""
 
-    Attributes:
-        cluster: What was audited.
-        workloads: Those that are shown, by risk.
-        total: How many were looked at.
-        with_problems: How many of them have a problem.
-        problems: How many workloads have each risk, of all that were looked at.
-        origins: In how many workloads constraints of each origin are in force; None for those without any.
-        left: How many objects were not looked at, because the audit was ended.
-    """
-
-    cluster: AuditedCluster
-    workloads: tuple[WorkloadAudit, ...]
-    total: int
-    with_problems: int
-    problems: Counter[Risk]
+    cluster: AuditedCluster  #: What was audited.
+    workloads: tuple[WorkloadAudit, ...]  #: Those that are shown, by risk.
+    total: int  #: How many were looked at.
+    with_problems: int  #: How many of them have a problem.
+    problems: Counter[Risk]  #: How many workloads have each risk, of all that were looked at.
+    #: In how many workloads constraints of each origin are in force; None for those without any.
     origins: Counter[ConstraintOrigin | None]
-    left: int = 0
+    left: int = 0  #: How many objects were not looked at, because the audit was ended.
 
     @classmethod
     def of(

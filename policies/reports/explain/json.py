@@ -33,90 +33,59 @@ TEXT_WIDTH = 80
 
 
 class ReplicaCounts(NamedTuple):
-    """How many replicas of the workload's revision fit, placed one after another.
+    """How many replicas of the workload's revision fit, placed one after another."""
 
-    Attributes:
-        wanted_from: What says how many the workload wants.
-        replicas: The numbers.
-    """
-
-    wanted_from: ReplicaNumber | None
-    replicas: Annotated[Replicas, INLINE]
+    wanted_from: ReplicaNumber | None  #: What says how many the workload wants.
+    replicas: Annotated[Replicas, INLINE]  #: The numbers.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainAnswer:
-    """Where a pod would go and why, or why it fits nowhere and what would help.
+    """Where a pod would go and why, or why it fits nowhere and what would help."""
 
-    Attributes:
-        kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
-        dropped: The fields of the pod and its own constraints that the release drops.
-        object: The object of the request.
-        revision: The revision of the workload that the pod was scheduled as; null for what has none.
-        replaced: What a new revision replaces where it is applied; null for nothing, and for a stored object.
-        fits: Whether the pod fits a node.
-        nodes: How many nodes there are.
-        feasible_nodes: How many of them the pod fits.
-        at_most: Whether something in ``notModeled`` may refuse more, so that numbers are bounds.
-        running_nodes: Of a DaemonSet: nodes that run one of its pods now, which were left out.
-        runs_on: The node that the pod is on, though placed as if it were scheduled again; null for none.
-        replicas: How many replicas fit; null for what has none.
-        message: The condition of a pod that fits nowhere, as in a score; else empty.
-        replica_message: The same for the first replica that does not fit; empty if all do.
-        preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
-            a pod that fits, and where preemption is not tried.
-        autoscaled: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if
-            an autoscaler adds nodes for it; null where that was not requested, where all fits, and where
-            other pods are evicted for it.
-        policy: The SpreadPolicy that gave the constraints.
-        why_no_constraints: Why no constraint is in force; null if there is one.
-        constraints: The constraints in force.
-        deadlocks: Volumes that leave the pod no node, or the first replica that does not fit.
-        rejections: The nodes that reject the pod, the largest group first.
-        ranking: Feasible nodes, the best score first.
-        lead: Points by which the first tier leads; null without a second one.
-        outvoted: With what an outvoted PodTopologySpread would have won; null where it is not.
-        changes: Each makes the pod fit, or the first replica that does not; those that are enough for every
-            replica come first, then by how little they give up.
-        changes_complete: Whether all promising changes, and pairs of them, were tried.
-        editing: What becomes of pods that run when the manifest is edited; or empty.
-        profile: The profile of kube-scheduler that the pod was scheduled by.
-        not_modeled: What else the scheduler looks at, in this pod or by its profile.
-        text: The same for a person, in lines of at most 80 columns.
-    """
-
-    kubernetes_version: KubernetesVersion
-    judged_as: str
-    dropped: Sequence[str]
-    object: Workload
+    kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
+    judged_as: str  #: The release that is used for it, with its patch: the newest known one for a newer one.
+    dropped: Sequence[str]  #: The fields of the pod and its own constraints that the release drops.
+    object: Workload  #: The object of the request.
+    #: The revision of the workload that the pod was scheduled as; null for what has none.
     revision: PodRevision | None
+    #: What a new revision replaces where it is applied; null for nothing, and for a stored object.
     replaced: ReplacedPods | None
-    fits: bool
-    nodes: Count
-    feasible_nodes: Count
-    at_most: bool
-    running_nodes: Count | None
+    fits: bool  #: Whether the pod fits a node.
+    nodes: Count  #: How many nodes there are.
+    feasible_nodes: Count  #: How many of them the pod fits.
+    at_most: bool  #: Whether something in ``notModeled`` may refuse more, so that numbers are bounds.
+    running_nodes: Count | None  #: Of a DaemonSet: nodes that run one of its pods now, which were left out.
+    #: The node that the pod is on, though placed as if it were scheduled again; null for none.
     runs_on: str | None
-    replicas: ReplicaCounts | None
-    message: str
-    replica_message: str
+    replicas: ReplicaCounts | None  #: How many replicas fit; null for what has none.
+    message: str  #: The condition of a pod that fits nowhere, as in a score; else empty.
+    replica_message: str  #: The same for the first replica that does not fit; empty if all do.
+    #: On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that
+    #: fits, and where preemption is not tried.
     preemption: Preemption | None
+    #: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if an autoscaler
+    #: adds nodes for it; null where that was not requested, where all fits, and where other pods are evicted
+    #: for it.
     autoscaled: WithNewNodes | None
-    policy: str | None
-    why_no_constraints: NoConstraints | None
-    constraints: Sequence[ConstraintStats]
+    policy: str | None  #: The SpreadPolicy that gave the constraints.
+    why_no_constraints: NoConstraints | None  #: Why no constraint is in force; null if there is one.
+    constraints: Sequence[ConstraintStats]  #: The constraints in force.
+    #: Volumes that leave the pod no node, or the first replica that does not fit.
     deadlocks: Sequence[VolumeDeadlock]
-    rejections: Sequence[RejectedNodes]
-    ranking: Sequence[Tier]
-    lead: Count | None
+    rejections: Sequence[RejectedNodes]  #: The nodes that reject the pod, the largest group first.
+    ranking: Sequence[Tier]  #: Feasible nodes, the best score first.
+    lead: Count | None  #: Points by which the first tier leads; null without a second one.
+    #: With what an outvoted PodTopologySpread would have won; null where it is not.
     outvoted: OutvotedSpread | None
+    #: Each makes the pod fit, or the first replica that does not; those that are enough for every replica
+    #: come first, then by how little they give up.
     changes: Sequence[SuggestedChange]
-    changes_complete: bool
-    editing: str
-    profile: UsedProfile
-    not_modeled: Sequence[str]
-    text: Sequence[str]
+    changes_complete: bool  #: Whether all promising changes, and pairs of them, were tried.
+    editing: str  #: What becomes of pods that run when the manifest is edited; or empty.
+    profile: UsedProfile  #: The profile of kube-scheduler that the pod was scheduled by.
+    not_modeled: Sequence[str]  #: What else the scheduler looks at, in this pod or by its profile.
+    text: Sequence[str]  #: The same for a person, in lines of at most 80 columns.
 
 
 def render(explained: Explained) -> bytes:

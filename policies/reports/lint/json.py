@@ -19,167 +19,103 @@ Line: TypeAlias = Annotated[int | None, Keywords(minimum=1)]
 
 
 class FindingFields(TypedDict):
-    """The fields of a finding in every JSON report.
+    """The fields of a finding in every JSON report."""
 
-    Attributes:
-        severity: How bad it is, after the policies' settings.
-        rule: The id of the rule; of a file that cannot be read, ``unreadable``.
-        file: The file, as it was named on the command line or found below a folder that was.
-        line: The line of the field or of its nearest ancestor, from 1; null where the whole file is meant.
-        field: The field in its object, as Kubernetes writes paths; empty for the whole object.
-        message: What was found, with its numbers.
-    """
-
-    severity: Severity
-    rule: str
-    file: str
+    severity: Severity  #: How bad it is, after the policies' settings.
+    rule: str  #: The id of the rule; of a file that cannot be read, ``unreadable``.
+    file: str  #: The file, as it was named on the command line or found below a folder that was.
+    #: The line of the field or of its nearest ancestor, from 1; null where the whole file is meant.
     line: Line
-    field: str
-    message: str
+    field: str  #: The field in its object, as Kubernetes writes paths; empty for the whole object.
+    message: str  #: What was found, with its numbers.
 
 
 class BuildFinding(TypedDict):
-    """A kustomization that has a finding.
+    """A kustomization that has a finding."""
 
-    Attributes:
-        file: The kustomization.
-        object: Kind and name of the object as it was built.
-        field: The field in the object as it was built.
-        message: What was found there, with its numbers.
-    """
-
-    file: str
-    object: str
-    field: str
-    message: str
+    file: str  #: The kustomization.
+    object: str  #: Kind and name of the object as it was built.
+    field: str  #: The field in the object as it was built.
+    message: str  #: What was found there, with its numbers.
 
 
 class LintFinding(FindingFields, TypedDict):
-    """One finding about one field.
+    """One finding about one field."""
 
-    Attributes:
-        object: Kind and name of the object; empty where there is none.
-        fixable: Whether ``evenkeel fix`` can fix it.
-        suggestion: How to fix it, in one sentence; null for findings without a rule, such as a file that
-            cannot be read.
-        see: Where the problem that the rule prevents is described; null for what no rule found.
-        builds: The kustomizations in whose built objects it was found; empty where none was built.
-        usedInBuilds: How many of the kustomizations that were built use the file; 0 where that is not known.
-    """
-
-    object: str
-    fixable: bool
+    object: str  #: Kind and name of the object; empty where there is none.
+    fixable: bool  #: Whether ``evenkeel fix`` can fix it.
+    #: How to fix it, in one sentence; null for findings without a rule, such as a file that cannot be read.
     suggestion: str | None
-    see: str | None
+    see: str | None  #: Where the problem that the rule prevents is described; null for what no rule found.
+    #: The kustomizations in whose built objects it was found; empty where none was built.
     builds: list[BuildFinding]
+    #: How many of the kustomizations that were built use the file; 0 where that is not known.
     usedInBuilds: Count
 
 
 class SuppressedFinding(LintFinding, TypedDict):
-    """A finding that an annotation takes out of force.
+    """A finding that an annotation takes out of force."""
 
-    Attributes:
-        reason: The reason that the annotation gives.
-    """
-
-    reason: str
+    reason: str  #: The reason that the annotation gives.
 
 
 class SkippedSource(TypedDict):
-    """Something that was not read, or not as it is used.
+    """Something that was not read, or not as it is used."""
 
-    Attributes:
-        severity: How bad it is: an error if the run fails by it.
-        kind: What it is.
-        file: The file, or the folder where there is no file to name.
-        line: The line of the object, from 1; null where the whole file is meant.
-        object: Kind and name of the object; empty where the whole file is meant.
-        named: Whether the user names it, on the command line or in ``evenkeel.yaml``, or nothing else of what
-            is named holds a workload.
-        reason: Why it was skipped. Later releases may add reasons.
-        message: Why it was skipped, in words, with the error of the tool.
-        needs: What would have to be downloaded.
-        suggestion: What to do about it; null where the user chose it.
-    """
-
-    severity: Severity
-    kind: SourceKind
-    file: str
-    line: Line
-    object: str
+    severity: Severity  #: How bad it is: an error if the run fails by it.
+    kind: SourceKind  #: What it is.
+    file: str  #: The file, or the folder where there is no file to name.
+    line: Line  #: The line of the object, from 1; null where the whole file is meant.
+    object: str  #: Kind and name of the object; empty where the whole file is meant.
+    #: Whether the user names it, on the command line or in ``evenkeel.yaml``, or nothing else of what is
+    #: named holds a workload.
     named: bool
-    reason: SkipReason
-    message: str
-    needs: list[str]
-    suggestion: str | None
+    reason: SkipReason  #: Why it was skipped. Later releases may add reasons.
+    message: str  #: Why it was skipped, in words, with the error of the tool.
+    needs: list[str]  #: What would have to be downloaded.
+    suggestion: str | None  #: What to do about it; null where the user chose it.
 
 
 class RuleStatistics(TypedDict):
-    """A rule that has findings.
+    """A rule that has findings."""
 
-    Attributes:
-        rule: The id of the rule.
-        count: How many findings it has.
-    """
-
-    rule: str
-    count: Annotated[int, Keywords(minimum=1)]
+    rule: str  #: The id of the rule.
+    count: Annotated[int, Keywords(minimum=1)]  #: How many findings it has.
 
 
 class SkippedRule(TypedDict):
-    """A rule that did not run.
+    """A rule that did not run."""
 
-    Attributes:
-        rule: The id of the rule.
-        reason: Why it did not run.
-    """
-
-    rule: str
-    reason: str
+    rule: str  #: The id of the rule.
+    reason: str  #: Why it did not run.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolVersion:
-    """The tool that wrote the report.
+    """The tool that wrote the report."""
 
-    Attributes:
-        name: Its name.
-        version: Its version.
-    """
-
-    name: Annotated[str, Keywords(const="evenkeel")] = "evenkeel"
-    version: str
+    name: Annotated[str, Keywords(const="evenkeel")] = "evenkeel"  #: Its name.
+    version: str  #: Its version.
 
 
 class LintSummary(TypedDict):
-    """How much was checked and found.
+    """How much was checked and found."""
 
-    Attributes:
-        files: Files that were read.
-        workloads: Pods and workloads that were checked.
-        customResources: Other custom resources with constraints: only the API's rules were run on them, since
-            their controllers make the pods.
-        errors: Findings in force that are errors.
-        warnings: Findings in force that are warnings.
-        notes: Findings in force that are notes.
-        suppressed: Findings that annotations, exceptions of policies or ``--autoscale`` take out of force.
-        inBaseline: Findings that were left out because a baseline holds them.
-        hidden: Findings that ``--min-severity`` hides; the run may fail by them.
-        skippedSources: Files, charts and other sources that were not read.
-        failed: Whether a finding is as bad as ``--fail-on`` says, or worse, or something was skipped that
-            ``--fail-on-skipped`` does not allow.
-    """
-
-    files: Count
-    workloads: Count
+    files: Count  #: Files that were read.
+    workloads: Count  #: Pods and workloads that were checked.
+    #: Other custom resources with constraints: only the API's rules were run on them, since their controllers
+    #: make the pods.
     customResources: Count
-    errors: Count
-    warnings: Count
-    notes: Count
+    errors: Count  #: Findings in force that are errors.
+    warnings: Count  #: Findings in force that are warnings.
+    notes: Count  #: Findings in force that are notes.
+    #: Findings that annotations, exceptions of policies or ``--autoscale`` take out of force.
     suppressed: Count
-    inBaseline: Count
-    hidden: NotRequired[Count]
-    skippedSources: NotRequired[Count]
+    inBaseline: Count  #: Findings that were left out because a baseline holds them.
+    hidden: NotRequired[Count]  #: Findings that ``--min-severity`` hides; the run may fail by them.
+    skippedSources: NotRequired[Count]  #: Files, charts and other sources that were not read.
+    #: Whether a finding is as bad as ``--fail-on`` says, or worse, or something was skipped that
+    #: ``--fail-on-skipped`` does not allow.
     failed: bool
 
 
@@ -187,29 +123,22 @@ class LintReport(TypedDict):
     """The result of ``evenkeel lint`` of this release.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        tool: What wrote the report.
-        kubernetesVersion: The release of Kubernetes that the rules ran with.
-        summary: How much was checked and found.
-        findings: The findings in force, by file and line, the worst first at one line.
-        suppressed: The findings that annotations and exceptions of policies take out of force, and those of
-            rules of thumb that do not happen with the nodes of ``--autoscale``.
-        skipped: Rules that did not run.
-        statistics: How many findings in force each rule has, the most first.
-        skippedSources: Files, charts and other sources that were not read, and objects that were not checked
-            to their end, by file and line.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)]
-    tool: ToolVersion
+    schema: Annotated[str, Keywords(const=SCHEMA)]  #: The form's name and version.
+    tool: ToolVersion  #: What wrote the report.
+    #: The release of Kubernetes that the rules ran with.
     kubernetesVersion: Annotated[str, Keywords(pattern=r"^\d+\.\d+$(?!\n)")]
-    summary: LintSummary
-    findings: list[LintFinding]
+    summary: LintSummary  #: How much was checked and found.
+    findings: list[LintFinding]  #: The findings in force, by file and line, the worst first at one line.
+    #: The findings that annotations and exceptions of policies take out of force, and those of rules of thumb
+    #: that do not happen with the nodes of ``--autoscale``.
     suppressed: list[SuppressedFinding]
-    skipped: list[SkippedRule]
+    skipped: list[SkippedRule]  #: Rules that did not run.
+    #: How many findings in force each rule has, the most first.
     statistics: NotRequired[list[RuleStatistics]]
+    #: Files, charts and other sources that were not read, and objects that were not checked to their end, by
+    #: file and line.
     skippedSources: NotRequired[list[SkippedSource]]
 
 

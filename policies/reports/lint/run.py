@@ -25,33 +25,24 @@ def no_source(_file: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRun:
-    """The result of a run, and the settings of reports.
+    """The result of a run, and the settings of reports."""
 
-    Attributes:
-        result: What was found.
-        tool_version: Evenkeel's own version.
-        kubernetes_version: The release that the rules ran with.
-        files: The files that were read, as findings name them.
-        fail_on: The least finding that makes the run fail; None if none does.
-        skipped_sources: What was not read, and why.
-        fail_on_skipped: What of it makes the run fail; nothing does where no finding does.
-        known: How many findings were left out because a baseline holds them.
-        hidden: Findings that are not shown, for they are not severe enough; the run may fail by them.
-        rules: The rules by their ids; findings may have other ids, such as that of an unreadable file.
-        source: Returns the lines of a file, as its findings name it; empty where they are not known. It is
-            called for each finding, so it should remember them.
-    """
-
-    result: LintResult
-    tool_version: str
-    kubernetes_version: KubernetesVersion = KNOWN_VERSION
-    files: Collection[str] = ()
+    result: LintResult  #: What was found.
+    tool_version: str  #: Evenkeel's own version.
+    kubernetes_version: KubernetesVersion = KNOWN_VERSION  #: The release that the rules ran with.
+    files: Collection[str] = ()  #: The files that were read, as findings name them.
+    #: The least finding that makes the run fail; None if none does.
     fail_on: Severity | None = Severity.ERROR
-    skipped_sources: Sequence[Skipped] = ()
+    skipped_sources: Sequence[Skipped] = ()  #: What was not read, and why.
+    #: What of it makes the run fail; nothing does where no finding does.
     fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
-    known: int = 0
+    known: int = 0  #: How many findings were left out because a baseline holds them.
+    #: Findings that are not shown, for they are not severe enough; the run may fail by them.
     hidden: Sequence[Finding] = ()
+    #: The rules by their ids; findings may have other ids, such as that of an unreadable file.
     rules: Mapping[str, Rule] = field(default_factory=all_rules)
+    #: Returns the lines of a file, as its findings name it; empty where they are not known. It is called for
+    #: each finding, so it should remember them.
     source: Callable[[str], Sequence[str]] = no_source
 
     @property

@@ -21,17 +21,11 @@ CUT, UNPRINTABLE = "…", "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A line that can be printed, and what is underlined in it.
+    """A line that can be printed, and what is underlined in it."""
 
-    Attributes:
-        text: The line, or the part of it around the field.
-        blanks: Columns on the left of the caret.
-        carets: Columns that are underlined, at least 1.
-    """
-
-    text: str
-    blanks: int
-    carets: int
+    text: str  #: The line, or the part of it around the field.
+    blanks: int  #: Columns on the left of the caret.
+    carets: int  #: Columns that are underlined, at least 1.
 
 
 def mark(line: str, path: FieldPath) -> Marked:

@@ -48,17 +48,11 @@ def skipped_count(run: LintRun) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SkippedGroup:
-    """The sources that were skipped for one cause, as every report but JSON shows them.
+    """The sources that were skipped for one cause, as every report but JSON shows them."""
 
-    Attributes:
-        severity: How bad it is.
-        entries: What was skipped, the first place first.
-        message: What it is, why it was skipped, and what to do about it.
-    """
-
-    severity: Severity
-    entries: Sequence[Skipped]
-    message: str
+    severity: Severity  #: How bad it is.
+    entries: Sequence[Skipped]  #: What was skipped, the first place first.
+    message: str  #: What it is, why it was skipped, and what to do about it.
 
     @property
     def location(self) -> Location:

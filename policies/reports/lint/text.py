@@ -35,21 +35,14 @@ _AT_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """The parts of a text report, and its form.
+    """The parts of a text report, and its form."""
 
-    Attributes:
-        color: Whether to use the terminal's colors.
-        width: Columns after which lines go on in the next, at words; None for lines of any length.
-        quiet: Whether the summary is left out; what was skipped is reported all the same.
-        verbose: Whether the rules are named that did not run.
-        statistics: Whether it shows how many findings each rule has.
-    """
-
-    color: bool = False
+    color: bool = False  #: Whether to use the terminal's colors.
+    #: Columns after which lines go on in the next, at words; None for lines of any length.
     width: int | None = None
-    quiet: bool = False
-    verbose: bool = False
-    statistics: bool = False
+    quiet: bool = False  #: Whether the summary is left out; what was skipped is reported all the same.
+    verbose: bool = False  #: Whether the rules are named that did not run.
+    statistics: bool = False  #: Whether it shows how many findings each rule has.
 
     def __call__(self, text: str, **looks: Any) -> str:
         """Return a text in colors where they are wanted."""

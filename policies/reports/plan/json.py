@@ -29,44 +29,27 @@ MAX_TRACED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSummary:
-    """The plan in numbers.
+    """The plan in numbers."""
 
-    Attributes:
-        remove: Workloads that are removed.
-        replace: Workloads that must be deleted and created again.
-        change: Workloads that are changed.
-        add: Workloads that are added.
-        unchanged: Workloads that stay as they are; they are not listed.
-        pending: Pods that stay pending.
-        evicted: Pods of other workloads that are evicted for pods of the workloads.
-        evicted_pending: How many of those stay pending.
-        new_nodes: Nodes that an autoscaler adds; 0 without one.
-        deadlocks: Rollouts that may deadlock.
-        new_findings: Lint findings that there were not before.
-        gone_findings: Lint findings that are gone.
-        raised_findings: Lint findings that there were before, and that are worse now.
-        unplanned: Workloads that something is done to, and that were not planned, or not to the end.
-        incomplete: Whether a file of PATH cannot be read, or something was skipped that --fail-on-skipped
-            does not allow, so that workloads may be missing.
-        failed: Whether pods stay pending, evicted ones among them, a rollout may not complete, Kubernetes
-            refuses a workload, one that changed was not planned, or a new finding is an error.
-    """
-
-    remove: Count
-    replace: Count
-    change: Count
-    add: Count
-    unchanged: Count
-    pending: Count
-    evicted: Count
-    evicted_pending: Count
-    new_nodes: Count
-    deadlocks: Count
-    new_findings: Count
-    gone_findings: Count
-    raised_findings: Count
-    unplanned: Count
+    remove: Count  #: Workloads that are removed.
+    replace: Count  #: Workloads that must be deleted and created again.
+    change: Count  #: Workloads that are changed.
+    add: Count  #: Workloads that are added.
+    unchanged: Count  #: Workloads that stay as they are; they are not listed.
+    pending: Count  #: Pods that stay pending.
+    evicted: Count  #: Pods of other workloads that are evicted for pods of the workloads.
+    evicted_pending: Count  #: How many of those stay pending.
+    new_nodes: Count  #: Nodes that an autoscaler adds; 0 without one.
+    deadlocks: Count  #: Rollouts that may deadlock.
+    new_findings: Count  #: Lint findings that there were not before.
+    gone_findings: Count  #: Lint findings that are gone.
+    raised_findings: Count  #: Lint findings that there were before, and that are worse now.
+    unplanned: Count  #: Workloads that something is done to, and that were not planned, or not to the end.
+    #: Whether a file of PATH cannot be read, or something was skipped that --fail-on-skipped does not allow,
+    #: so that workloads may be missing.
     incomplete: bool
+    #: Whether pods stay pending, evicted ones among them, a rollout may not complete, Kubernetes refuses a
+    #: workload, one that changed was not planned, or a new finding is an error.
     failed: bool
 
     @classmethod
@@ -92,25 +75,15 @@ class PlanSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRollout:
-    """A rollout or a scale.
+    """A rollout or a scale."""
 
-    Attributes:
-        kind: Which of the two it is.
-        strategy: How pods are replaced; empty for a scale.
-        likely: How it ends with the first node and pod by name wherever some are equal.
-        worst: How it ends where it ends worst.
-        assumptions: What was assumed, a sentence each.
-        steps: How many steps lead to the worst end.
-        trace: The first of these steps.
-    """
-
-    kind: Literal["rollout", "scale"]
-    strategy: str
-    likely: Outcome
-    worst: Outcome
-    assumptions: Sequence[str]
-    steps: Count
-    trace: Sequence[RolloutStep]
+    kind: Literal["rollout", "scale"]  #: Which of the two it is.
+    strategy: str  #: How pods are replaced; empty for a scale.
+    likely: Outcome  #: How it ends with the first node and pod by name wherever some are equal.
+    worst: Outcome  #: How it ends where it ends worst.
+    assumptions: Sequence[str]  #: What was assumed, a sentence each.
+    steps: Count  #: How many steps lead to the worst end.
+    trace: Sequence[RolloutStep]  #: The first of these steps.
 
     @classmethod
     def of(cls, rollout: Rollout) -> PlannedRollout:
@@ -128,89 +101,55 @@ class PlannedRollout:
 
 
 class StuckPod(NamedTuple):
-    """A pod that stays pending.
+    """A pod that stays pending."""
 
-    Attributes:
-        name: Its name.
-        message: The scheduler's message.
-    """
-
-    name: str
-    message: str
+    name: str  #: Its name.
+    message: str  #: The scheduler's message.
 
 
 class PlanEntry(NamedTuple):
-    """A workload that something is done to.
+    """A workload that something is done to."""
 
-    Attributes:
-        workload: The workload.
-        rollout: How its controller replaces or deletes pods; null where it does neither, or that is not
-            simulated.
-        pending: The pods that stay pending.
-        new_nodes: Which nodes come for its pods, and why no node comes for others, a sentence each.
-    """
-
-    workload: Annotated[PlannedWorkload, INLINE]
+    workload: Annotated[PlannedWorkload, INLINE]  #: The workload.
+    #: How its controller replaces or deletes pods; null where it does neither, or that is not simulated.
     rollout: PlannedRollout | None
-    pending: Sequence[StuckPod]
+    pending: Sequence[StuckPod]  #: The pods that stay pending.
+    #: Which nodes come for its pods, and why no node comes for others, a sentence each.
     new_nodes: Sequence[str]
 
 
 class PlanFinding(FindingFields, TypedDict):
-    """A lint finding.
+    """A lint finding."""
 
-    Attributes:
-        object: Kind and name of the object; empty if there is none.
-    """
-
-    object: str
+    object: str  #: Kind and name of the object; empty if there is none.
 
 
 class RaisedPlanFinding(PlanFinding, TypedDict):
-    """A lint finding that is worse now.
+    """A lint finding that is worse now."""
 
-    Attributes:
-        severityBefore: How bad it was before.
-    """
-
-    severityBefore: Severity
+    severityBefore: Severity  #: How bad it was before.
 
 
 class PlanSkipped(NamedTuple):
-    """Something that was not read.
+    """Something that was not read."""
 
-    Attributes:
-        kind: What it is.
-        file: The file.
-        line: The line; null for the whole file.
-        object: Kind and name of the object; empty if the whole file is meant.
-        reason: Why, for programs.
-        message: Why.
-        needs: What would have to be downloaded.
-    """
-
-    kind: SourceKind
-    file: str
-    line: Line
-    object: str
-    reason: SkipReason
-    message: str
-    needs: Sequence[str]
+    kind: SourceKind  #: What it is.
+    file: str  #: The file.
+    line: Line  #: The line; null for the whole file.
+    object: str  #: Kind and name of the object; empty if the whole file is meant.
+    reason: SkipReason  #: Why, for programs.
+    message: str  #: Why.
+    needs: Sequence[str]  #: What would have to be downloaded.
 
 
 class UnplannedWorkload(NamedTuple):
-    """A workload that could not be planned.
+    """A workload that could not be planned."""
 
-    Attributes:
-        workload: Its kind, namespace and name.
-        reason: Why: placeholders are not filled in, or the work was ended; several manifests that describe it
-            are no longer a reason.
-        changed: Whether something is done to it.
-    """
-
-    workload: str
+    workload: str  #: Its kind, namespace and name.
+    #: Why: placeholders are not filled in, or the work was ended; several manifests that describe it are no
+    #: longer a reason.
     reason: Literal["placeholders", "repeated", "stopped"]
-    changed: bool
+    changed: bool  #: Whether something is done to it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,39 +157,31 @@ class PlanReport:
     """The effect of a change of manifests on where pods go.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        tool: What wrote the report.
-        kubernetes_version: The release of Kubernetes that pods were scheduled as.
-        compared_with: What the manifests were compared with: a Git revision, a file or folder, or the
-            workloads of the cluster.
-        summary: The plan in numbers.
-        workloads: The workloads that something is done to, in the order in which it is done: all share the
-            room of the cluster, but for those that are alternative.
-        new_findings: Lint findings that there were not before, by file and line.
-        gone_findings: Lint findings that are gone.
-        raised_findings: Lint findings that there were before, and that are worse now.
-        skipped_sources: Files, charts and other sources of either set that were not read.
-        not_planned: Workloads that could not be planned, those that changed first.
-        placed_first: Whether the cluster has no pods, so that those of the manifests that are compared with
-            were placed first and count as now.
-        not_looked_at: What may change the course of things and is not part of a plan.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    tool: ToolVersion
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
+    tool: ToolVersion  #: What wrote the report.
+    #: The release of Kubernetes that pods were scheduled as.
     kubernetes_version: Annotated[KubernetesVersion, Keywords(pattern=r"^\d+\.\d+$(?!\n)")]
+    #: What the manifests were compared with: a Git revision, a file or folder, or the workloads of the
+    #: cluster.
     compared_with: str
-    summary: PlanSummary
+    summary: PlanSummary  #: The plan in numbers.
+    #: The workloads that something is done to, in the order in which it is done: all share the room of the
+    #: cluster, but for those that are alternative.
     workloads: Sequence[PlanEntry]
-    new_findings: Sequence[PlanFinding]
-    gone_findings: Sequence[PlanFinding]
+    new_findings: Sequence[PlanFinding]  #: Lint findings that there were not before, by file and line.
+    gone_findings: Sequence[PlanFinding]  #: Lint findings that are gone.
+    #: Lint findings that there were before, and that are worse now.
     raised_findings: Sequence[RaisedPlanFinding]
+    #: Files, charts and other sources of either set that were not read.
     skipped_sources: Sequence[PlanSkipped]
+    #: Workloads that could not be planned, those that changed first.
     not_planned: Sequence[UnplannedWorkload]
+    #: Whether the cluster has no pods, so that those of the manifests that are compared with were placed
+    #: first and count as now.
     placed_first: bool
-    not_looked_at: Sequence[str]
+    not_looked_at: Sequence[str]  #: What may change the course of things and is not part of a plan.
 
 
 def render(run: PlanRun) -> str:

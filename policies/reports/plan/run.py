@@ -16,36 +16,23 @@ from policies.reports.lint.run import in_order
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRun:
-    """A plan, and the settings of reports.
+    """A plan, and the settings of reports."""
 
-    Attributes:
-        plan: The plan.
-        compared_with: What the manifests were compared with, as the user named it.
-        kubernetes_version: The release.
-        new: Findings of lint that there were not before.
-        gone: Findings that there are no more.
-        raised: Findings that there were before, and that are worse now.
-        skipped: What was not read.
-        unreadable: Whether files that cannot be read are among it, which the options do not ignore. Those of
-            the manifests that are compared with do not count: a change may repair them.
-        unfinished: Workloads that cannot be placed before another tool has filled in placeholders.
-        fail_on_skipped: What of it makes the plan incomplete.
-        keeps_others: Whether workloads that are in no manifest are left alone.
-        tool_version: Evenkeel's own version.
-    """
-
-    plan: PlacementPlan
-    compared_with: str
-    kubernetes_version: KubernetesVersion
-    new: Sequence[Finding] = ()
-    gone: Sequence[Finding] = ()
-    raised: Sequence[RaisedFinding] = ()
-    skipped: Sequence[Skipped] = ()
+    plan: PlacementPlan  #: The plan.
+    compared_with: str  #: What the manifests were compared with, as the user named it.
+    kubernetes_version: KubernetesVersion  #: The release.
+    new: Sequence[Finding] = ()  #: Findings of lint that there were not before.
+    gone: Sequence[Finding] = ()  #: Findings that there are no more.
+    raised: Sequence[RaisedFinding] = ()  #: Findings that there were before, and that are worse now.
+    skipped: Sequence[Skipped] = ()  #: What was not read.
+    #: Whether files that cannot be read are among it, which the options do not ignore. Those of the manifests
+    #: that are compared with do not count: a change may repair them.
     unreadable: bool = False
+    #: Workloads that cannot be placed before another tool has filled in placeholders.
     unfinished: Sequence[UnfinishedWorkload] = ()
-    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
-    keeps_others: bool = False
-    tool_version: str = ""
+    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED  #: What of it makes the plan incomplete.
+    keeps_others: bool = False  #: Whether workloads that are in no manifest are left alone.
+    tool_version: str = ""  #: Evenkeel's own version.
 
     @property
     def new_findings(self) -> list[Finding]:

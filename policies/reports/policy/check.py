@@ -27,21 +27,15 @@ VERSION: Final = 1
 
 
 class PolicyCheckReport(TypedDict):
-    """The result of ``evenkeel policy check``.
+    """The result of ``evenkeel policy check``."""
 
-    Attributes:
-        schema: The form's name; its number changes when a field is renamed, goes away or means something
-            else.
-        version: The number of the form's name, from before it had one.
-        documents: How many SpreadPolicy, KubeSchedulerConfiguration, NodeGroups and InstanceTypes documents
-            were checked.
-        findings: What was found, by file and line.
-    """
-
+    #: The form's name; its number changes when a field is renamed, goes away or means something else.
     schema: Annotated[str, Keywords(const=SCHEMA)]
+    #: The number of the form's name, from before it had one.
     version: Annotated[int, Keywords(const=VERSION)]
+    #: How many SpreadPolicy, KubeSchedulerConfiguration, NodeGroups and InstanceTypes documents were checked.
     documents: Count
-    findings: list[FindingFields]
+    findings: list[FindingFields]  #: What was found, by file and line.
 
 
 def render_json(findings: Iterable[Finding], documents: int) -> str:
@@ -83,47 +77,28 @@ NOT_READ: Final = "suites that were not read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedObject:
-    """An object of a sample, as the admission webhook would review it.
+    """An object of a sample, as the admission webhook would review it."""
 
-    Attributes:
-        file: The sample.
-        object: Its kind, namespace and name.
-        expected: The verdict that it must get.
-        verdict: The verdict that it gets.
-        rules: The rules that it breaks.
-        as_expected: Whether both are as the sample says.
-        difference: How they differ; empty if they do not.
-        messages: What a person would read.
-    """
-
-    file: str
-    object: str
-    expected: AdmissionVerdict
-    verdict: AdmissionVerdict
-    rules: Sequence[str]
-    as_expected: bool
-    difference: str
-    messages: Sequence[str]
+    file: str  #: The sample.
+    object: str  #: Its kind, namespace and name.
+    expected: AdmissionVerdict  #: The verdict that it must get.
+    verdict: AdmissionVerdict  #: The verdict that it gets.
+    rules: Sequence[str]  #: The rules that it breaks.
+    as_expected: bool  #: Whether both are as the sample says.
+    difference: str  #: How they differ; empty if they do not.
+    messages: Sequence[str]  #: What a person would read.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyTestReport:
-    """The result of ``evenkeel policy test``.
+    """The result of ``evenkeel policy test``."""
 
-    Attributes:
-        schema: The form's name; its number changes when a field is renamed, goes away or means something
-            else.
-        samples: How many samples were tested.
-        failed: How many of them are not as expected.
-        objects: Their objects, in the order of the files.
-        not_read: What is wrong with suites that could not be read.
-    """
-
+    #: The form's name; its number changes when a field is renamed, goes away or means something else.
     schema: Annotated[str, Keywords(const=TEST_SCHEMA)] = TEST_SCHEMA
-    samples: Count
-    failed: Count
-    objects: Sequence[ReviewedObject]
-    not_read: Sequence[str]
+    samples: Count  #: How many samples were tested.
+    failed: Count  #: How many of them are not as expected.
+    objects: Sequence[ReviewedObject]  #: Their objects, in the order of the files.
+    not_read: Sequence[str]  #: What is wrong with suites that could not be read.
 
 
 def render_samples_json(report: PolicyTestReport) -> str:

@@ -20,22 +20,14 @@ SCHEMA: Final = "evenkeel.dev/policy-emit/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmitReport:
-    """The result of ``evenkeel policy emit``.
+    """The result of ``evenkeel policy emit``."""
 
-    Attributes:
-        schema: The form's name; its number changes when a field is renamed, goes away or means something
-            else.
-        kind: As which policies.
-        kubernetes_version: The release of the API server that they are for.
-        objects: The policies, each followed by its binding.
-        left_out: What they leave out.
-    """
-
+    #: The form's name; its number changes when a field is renamed, goes away or means something else.
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    kind: PolicyKind
-    kubernetes_version: KubernetesVersion
-    objects: Sequence[dict[str, Any]]
-    left_out: Sequence[LeftOut]
+    kind: PolicyKind  #: As which policies.
+    kubernetes_version: KubernetesVersion  #: The release of the API server that they are for.
+    objects: Sequence[dict[str, Any]]  #: The policies, each followed by its binding.
+    left_out: Sequence[LeftOut]  #: What they leave out.
 
 
 def render_json(emitted: Emitted, kind: PolicyKind, version: KubernetesVersion) -> str:

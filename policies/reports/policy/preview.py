@@ -19,30 +19,18 @@ SCHEMA: Final = "evenkeel.dev/policy-preview/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyPreviewReport:
-    """The result of ``evenkeel policy preview``.
+    """The result of ``evenkeel policy preview``."""
 
-    Attributes:
-        schema: The form's name; its number changes when a field is renamed, goes away or means something
-            else.
-        policies: The policies that are previewed.
-        in_force: Those in force now.
-        kubernetes_version: The release of the cluster.
-        total: How many workloads there are.
-        looked_at: How many were looked at.
-        counts: For how many workloads there is a change, by the change.
-        workloads: Every workload for which something changes.
-        not_looked_at: What was not looked at, and why.
-    """
-
+    #: The form's name; its number changes when a field is renamed, goes away or means something else.
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    policies: Sequence[str]
-    in_force: Sequence[str]
-    kubernetes_version: KubernetesVersion
-    total: Count
-    looked_at: Count
-    counts: Mapping[str, Count]
-    workloads: Sequence[PreviewedWorkload]
-    not_looked_at: Sequence[str]
+    policies: Sequence[str]  #: The policies that are previewed.
+    in_force: Sequence[str]  #: Those in force now.
+    kubernetes_version: KubernetesVersion  #: The release of the cluster.
+    total: Count  #: How many workloads there are.
+    looked_at: Count  #: How many were looked at.
+    counts: Mapping[str, Count]  #: For how many workloads there is a change, by the change.
+    workloads: Sequence[PreviewedWorkload]  #: Every workload for which something changes.
+    not_looked_at: Sequence[str]  #: What was not looked at, and why.
 
     @classmethod
     def of(

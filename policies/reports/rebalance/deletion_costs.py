@@ -26,15 +26,10 @@ SCHEMA: Final = "evenkeel.dev/deletion-costs/v1"
 
 
 class DeletedPod(NamedTuple):
-    """A pod that the scale-down deletes.
+    """A pod that the scale-down deletes."""
 
-    Attributes:
-        pod: Its name.
-        node: The node that it is on.
-    """
-
-    pod: str
-    node: str | None
+    pod: str  #: Its name.
+    node: str | None  #: The node that it is on.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,32 +37,19 @@ class DeletionCostsAnswer:
     """The deletion costs with which a scale-down leaves a workload within maxSkew.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        object: The workload.
-        running: How many pods run.
-        replicas: How many are to be left.
-        replicas_from: Where the number comes from; null where the user chose it.
-        why_no_costs: Why there is nothing to annotate; null if there is.
-        deleted: The pods that are deleted then; empty if there is no such choice.
-        costs: The deletion cost to give to each pod that needs one, by its name.
-        constraints: The constraints that are looked at.
-        commands: What annotates the pods; nothing was executed.
-        not_modeled: What else a scheduler looks at in these pods.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    object: Workload
-    running: Count
-    replicas: Count
-    replicas_from: ReplicaNumber | None
-    why_no_costs: NoCosts | None
-    deleted: Sequence[DeletedPod]
-    costs: Mapping[str, int]
-    constraints: Sequence[RebalancedConstraint]
-    commands: Sequence[str]
-    not_modeled: Sequence[str]
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
+    object: Workload  #: The workload.
+    running: Count  #: How many pods run.
+    replicas: Count  #: How many are to be left.
+    replicas_from: ReplicaNumber | None  #: Where the number comes from; null where the user chose it.
+    why_no_costs: NoCosts | None  #: Why there is nothing to annotate; null if there is.
+    deleted: Sequence[DeletedPod]  #: The pods that are deleted then; empty if there is no such choice.
+    costs: Mapping[str, int]  #: The deletion cost to give to each pod that needs one, by its name.
+    constraints: Sequence[RebalancedConstraint]  #: The constraints that are looked at.
+    commands: Sequence[str]  #: What annotates the pods; nothing was executed.
+    not_modeled: Sequence[str]  #: What else a scheduler looks at in these pods.
 
 
 def render_json(found: DeletionCosts) -> bytes:

@@ -121,17 +121,11 @@ def _command(namespace: str, pod: str) -> str:
 
 
 class RebalancedConstraint(NamedTuple):
-    """A constraint that is brought within maxSkew.
+    """A constraint that is brought within maxSkew."""
 
-    Attributes:
-        applied: The constraint.
-        before: Matching pods of each domain, before.
-        after: The same afterwards.
-    """
-
-    applied: Annotated[AppliedConstraint, INLINE]
-    before: Mapping[str, Count]
-    after: Mapping[str, Count]
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    before: Mapping[str, Count]  #: Matching pods of each domain, before.
+    after: Mapping[str, Count]  #: The same afterwards.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,38 +133,26 @@ class RebalanceAnswer:
     """The fewest evictions that bring a workload back within maxSkew.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        object: The workload.
-        why_no_plan: Why there is no plan; null if there is one.
-        evictions: The evictions in order; without a plan, those that were found before the search ended.
-        fewest: No plan has fewer evictions.
-        proven: Whether no shorter plan exists, with ties broken by name.
-        certainty: The same in words; null without a plan.
-        stuck: Where there is no plan because of it: where the replacement of a pod in excess would go.
-        constraints: The constraints that are looked at.
-        commands: What evicts the pods; nothing was executed.
-        budgets: How many evictions each PodDisruptionBudget allows now that selects the pods.
-        not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
-        notes: Why PodDisruptionBudgets could not be read, if so; ``budgets`` then has none.
-        scaled_down: The nodes that an autoscaler removes after the evictions, and whether that undoes them;
-            null where that was not requested.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    object: Workload
-    why_no_plan: NoPlan | None
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
+    object: Workload  #: The workload.
+    why_no_plan: NoPlan | None  #: Why there is no plan; null if there is one.
+    #: The evictions in order; without a plan, those that were found before the search ended.
     evictions: Sequence[Eviction]
-    fewest: Count
-    proven: bool
-    certainty: str | None
+    fewest: Count  #: No plan has fewer evictions.
+    proven: bool  #: Whether no shorter plan exists, with ties broken by name.
+    certainty: str | None  #: The same in words; null without a plan.
+    #: Where there is no plan because of it: where the replacement of a pod in excess would go.
     stuck: Eviction | None
-    constraints: Sequence[RebalancedConstraint]
-    commands: Sequence[str]
+    constraints: Sequence[RebalancedConstraint]  #: The constraints that are looked at.
+    commands: Sequence[str]  #: What evicts the pods; nothing was executed.
+    #: How many evictions each PodDisruptionBudget allows now that selects the pods.
     budgets: Mapping[str, int]
-    not_modeled: Sequence[str]
-    notes: Sequence[str]
+    not_modeled: Sequence[str]  #: What else a scheduler looks at in these pods, which may refuse more nodes.
+    notes: Sequence[str]  #: Why PodDisruptionBudgets could not be read, if so; ``budgets`` then has none.
+    #: The nodes that an autoscaler removes after the evictions, and whether that undoes them; null where that
+    #: was not requested.
     scaled_down: ScaledDown | None = None
 
 

@@ -20,82 +20,49 @@ MOST_TRACED: Final = 1_000
 
 
 class TracedStep(NamedTuple):
-    """A step of a rollout.
+    """A step of a rollout."""
 
-    Attributes:
-        step: The number of the step, from 1 on.
-        traced: The step.
-    """
-
-    step: Count
-    traced: Annotated[RolloutStep, INLINE]
+    step: Count  #: The number of the step, from 1 on.
+    traced: Annotated[RolloutStep, INLINE]  #: The step.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutCourse:
-    """One way in which it can go.
+    """One way in which it can go."""
 
-    Attributes:
-        course: The course.
-        trace: What happens; of more than 1,000 steps the first and the last.
-        steps: How many steps there are.
-        pending: The pods that have no node at the end, at most 1,000.
-    """
-
-    course: Annotated[Course, INLINE]
-    trace: Sequence[TracedStep]
-    steps: Count
-    pending: Sequence[str]
+    course: Annotated[Course, INLINE]  #: The course.
+    trace: Sequence[TracedStep]  #: What happens; of more than 1,000 steps the first and the last.
+    steps: Count  #: How many steps there are.
+    pending: Sequence[str]  #: The pods that have no node at the end, at most 1,000.
 
 
 class RolloutChange(NamedTuple):
-    """A change that was verified by rolling it out.
+    """A change that was verified by rolling it out."""
 
-    Attributes:
-        suggestion: The change.
-        cost: What it gives up.
-        given_up: What it weakens or removes of DoNotSchedule constraints.
-    """
-
-    suggestion: Annotated[RolloutSuggestion, INLINE]
-    cost: str
-    given_up: Sequence[GivenUp]
+    suggestion: Annotated[RolloutSuggestion, INLINE]  #: The change.
+    cost: str  #: What it gives up.
+    given_up: Sequence[GivenUp]  #: What it weakens or removes of DoNotSchedule constraints.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFields:
-    """How a workload is rolled out or scaled.
+    """How a workload is rolled out or scaled."""
 
-    Attributes:
-        kind: Which of the two.
-        outcome: How the worst course ends.
-        strategy: How the controller replaces pods; empty for a scale.
-        placed_before: Pods created or deleted before, so that the old revision runs whole.
-        pending_before: Pods of the workload that had no node in the cluster, as far as is known.
-        likely: The course with the first choice by name, or by the seed.
-        worst: The course that ends worst; null if that is the likely one.
-        peaks: The worst moment of each constraint, in the likely course and its order.
-        courses: All courses.
-        suggestions: Changes with which it completes, or with which one that completes ends within maxSkew,
-            those first that evict no pods; at most 3. None for a scale.
-        suggestions_tried: How many were rolled out.
-        all_suggestions_tried: Whether there is none that was left out.
-        assumptions: What is assumed, in sentences.
-    """
-
-    kind: Literal["rollout", "scale"]
-    outcome: Outcome
-    strategy: str
-    placed_before: Count
-    pending_before: Count
-    likely: RolloutCourse
-    worst: RolloutCourse | None
-    peaks: Sequence[Peak]
-    courses: Annotated[Courses, INLINE]
+    kind: Literal["rollout", "scale"]  #: Which of the two.
+    outcome: Outcome  #: How the worst course ends.
+    strategy: str  #: How the controller replaces pods; empty for a scale.
+    placed_before: Count  #: Pods created or deleted before, so that the old revision runs whole.
+    pending_before: Count  #: Pods of the workload that had no node in the cluster, as far as is known.
+    likely: RolloutCourse  #: The course with the first choice by name, or by the seed.
+    worst: RolloutCourse | None  #: The course that ends worst; null if that is the likely one.
+    peaks: Sequence[Peak]  #: The worst moment of each constraint, in the likely course and its order.
+    courses: Annotated[Courses, INLINE]  #: All courses.
+    #: Changes with which it completes, or with which one that completes ends within maxSkew, those first that
+    #: evict no pods; at most 3. None for a scale.
     suggestions: Sequence[RolloutChange]
-    suggestions_tried: Count
-    all_suggestions_tried: bool
-    assumptions: Sequence[str]
+    suggestions_tried: Count  #: How many were rolled out.
+    all_suggestions_tried: bool  #: Whether there is none that was left out.
+    assumptions: Sequence[str]  #: What is assumed, in sentences.
 
 
 def rollout_fields(simulated: SimulatedRollout) -> RolloutFields:

@@ -177,19 +177,12 @@ NUMBERS: Final = 7
 
 
 class TraceLine(NamedTuple):
-    """Some steps that follow each other.
+    """Some steps that follow each other."""
 
-    Attributes:
-        first: The number of the first one, from 1.
-        last: The number of the last one.
-        text: What happens.
-        pending: Whether the pods find no node.
-    """
-
-    first: int
-    last: int
-    text: str
-    pending: bool
+    first: int  #: The number of the first one, from 1.
+    last: int  #: The number of the last one.
+    text: str  #: What happens.
+    pending: bool  #: Whether the pods find no node.
 
     @property
     def numbers(self) -> str:

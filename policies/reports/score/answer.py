@@ -22,122 +22,71 @@ Normalized: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=100)]
 
 
 class CountedDomain(TypedDict):
-    """A value of the topology key that an eligible node carries.
+    """A value of the topology key that an eligible node carries."""
 
-    Attributes:
-        value: The value.
-        matching: Pods that count.
-        nodes: Eligible nodes.
-    """
-
-    value: str
-    matching: Count
-    nodes: Count
+    value: str  #: The value.
+    matching: Count  #: Pods that count.
+    nodes: Count  #: Eligible nodes.
 
 
 class ScoredConstraint(NamedTuple):
-    """A constraint in force.
+    """A constraint in force."""
 
-    Attributes:
-        applied: The constraint.
-        global_minimum: The smallest count over all domains; null for ScheduleAnyway.
-        weight: ln(size + 2); null for DoNotSchedule, and where no node was scored.
-        domains: Its domains, by value.
-    """
-
-    applied: Annotated[AppliedConstraint, INLINE]
-    global_minimum: Count | None
-    weight: float | None
-    domains: Sequence[CountedDomain]
+    applied: Annotated[AppliedConstraint, INLINE]  #: The constraint.
+    global_minimum: Count | None  #: The smallest count over all domains; null for ScheduleAnyway.
+    weight: float | None  #: ln(size + 2); null for DoNotSchedule, and where no node was scored.
+    domains: Sequence[CountedDomain]  #: Its domains, by value.
 
 
 class NodeRejection(TypedDict):
-    """A plugin's refusal of a node.
+    """A plugin's refusal of a node."""
 
-    Attributes:
-        plugin: The plugin.
-        reason: Why, in the scheduler's words.
-        code: Whether evicting pods could help.
-    """
-
-    plugin: Plugin
-    reason: str
-    code: Code
+    plugin: Plugin  #: The plugin.
+    reason: str  #: Why, in the scheduler's words.
+    code: Code  #: Whether evicting pods could help.
 
 
 class ConstraintCheck(TypedDict):
-    """The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum.
+    """The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum."""
 
-    Attributes:
-        constraint: The position in ``constraints`` of the answer.
-        domain: The node's domain; null where the node lacks the topology key.
-        matching: Pods that count in the domain.
-        selfMatch: 1 if the pod itself is selected.
-        globalMinimum: The smallest count over all domains.
-        skew: With the pod; null where the node lacks the topology key.
-        maxSkew: What the constraint allows.
-        satisfied: Whether the constraint lets the pod onto the node.
-    """
-
-    constraint: Count
-    domain: str | None
-    matching: Count
-    selfMatch: Annotated[int, Keywords(enum=[0, 1])]
-    globalMinimum: Count
-    skew: int | None
-    maxSkew: Positive
-    satisfied: bool
+    constraint: Count  #: The position in ``constraints`` of the answer.
+    domain: str | None  #: The node's domain; null where the node lacks the topology key.
+    matching: Count  #: Pods that count in the domain.
+    selfMatch: Annotated[int, Keywords(enum=[0, 1])]  #: 1 if the pod itself is selected.
+    globalMinimum: Count  #: The smallest count over all domains.
+    skew: int | None  #: With the pod; null where the node lacks the topology key.
+    maxSkew: Positive  #: What the constraint allows.
+    satisfied: bool  #: Whether the constraint lets the pod onto the node.
 
 
 class PluginScore(TypedDict):
-    """The scores of one plugin for a node.
+    """The scores of one plugin for a node."""
 
-    Attributes:
-        raw: What Score returns; negative where pods keep away.
-        normalized: What NormalizeScore makes of it.
-        weighted: Normalized, times the plugin's weight in the profile.
-    """
-
-    raw: int
-    normalized: Normalized
-    weighted: int
+    raw: int  #: What Score returns; negative where pods keep away.
+    normalized: Normalized  #: What NormalizeScore makes of it.
+    weighted: int  #: Normalized, times the plugin's weight in the profile.
 
 
 class ScoredNode(TypedDict):
-    """One node.
+    """One node."""
 
-    Attributes:
-        name: Its name.
-        feasible: Whether the pod fits.
-        rejections: Every plugin that refuses the node, each evaluated alone.
-        checks: What each DoNotSchedule constraint saw.
-        rawScore: Of PodTopologySpread, lower is better; null where not feasible or nothing is scored.
-        score: The same, normalized; higher is better.
-        plugins: What each plugin that scores gives the node, by its name: a PluginScore; null where not
-            feasible.
-        total: The sum of the weighted scores; null where not feasible.
-    """
-
-    name: str
-    feasible: bool
-    rejections: list[NodeRejection]
-    checks: list[ConstraintCheck]
+    name: str  #: Its name.
+    feasible: bool  #: Whether the pod fits.
+    rejections: list[NodeRejection]  #: Every plugin that refuses the node, each evaluated alone.
+    checks: list[ConstraintCheck]  #: What each DoNotSchedule constraint saw.
+    #: Of PodTopologySpread, lower is better; null where not feasible or nothing is scored.
     rawScore: Count | None
-    score: Normalized | None
+    score: Normalized | None  #: The same, normalized; higher is better.
+    #: What each plugin that scores gives the node, by its name: a PluginScore; null where not feasible.
     plugins: Annotated[dict[str, PluginScore] | None, Keywords(propertyNames={"enum": list(Plugin)})]
-    total: Count | None
+    total: Count | None  #: The sum of the weighted scores; null where not feasible.
 
 
 class UsedProfile(NamedTuple):
-    """The profile of kube-scheduler that a pod was scheduled by.
+    """The profile of kube-scheduler that a pod was scheduled by."""
 
-    Attributes:
-        scheduler_name: The scheduler's name.
-        differences: What it does otherwise than the default profile, in words.
-    """
-
-    scheduler_name: str
-    differences: Sequence[str]
+    scheduler_name: str  #: The scheduler's name.
+    differences: Sequence[str]  #: What it does otherwise than the default profile, in words.
 
     @classmethod
     def of(cls, profile: Profile) -> UsedProfile:
@@ -147,39 +96,23 @@ class UsedProfile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreAnswer:
-    """Where the pod could go; the numbers are exactly kube-scheduler's.
+    """Where the pod could go; the numbers are exactly kube-scheduler's."""
 
-    Attributes:
-        kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
-        dropped: The fields of the pod and its own constraints that the release drops.
-        revision: The revision of the workload that the pod was scheduled as; null for what has none.
-        pre_filter: ``Skip``: no DoNotSchedule constraint is in force.
-        pre_score: ``Skip``: no ScheduleAnyway constraint, or no node.
-        constraints: The constraints in force.
-        nodes: All nodes, sorted by name.
-        feasible_nodes: How many of them the pod fits.
-        best: The feasible nodes with the highest total, by name.
-        message: The scheduler's FitError for a pod that fits nowhere; empty if it fits somewhere.
-        condition: The message of the pod's PodScheduled condition: with what preemption adds; else empty.
-        preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
-            a pod that fits, and where preemption is not tried.
-        profile: The profile of kube-scheduler that the pod was scheduled by.
-        not_modeled: What else the scheduler looks at, in this pod or by its profile.
-    """
-
-    kubernetes_version: KubernetesVersion
-    judged_as: str
-    dropped: Sequence[str]
+    kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
+    judged_as: str  #: The release that is used for it, with its patch: the newest known one for a newer one.
+    dropped: Sequence[str]  #: The fields of the pod and its own constraints that the release drops.
+    #: The revision of the workload that the pod was scheduled as; null for what has none.
     revision: PodRevision | None
-    pre_filter: PhaseStatus
-    pre_score: PhaseStatus
-    constraints: Sequence[ScoredConstraint]
-    nodes: Sequence[ScoredNode]
-    feasible_nodes: Count
-    best: Sequence[str]
-    message: str
-    condition: str
+    pre_filter: PhaseStatus  #: ``Skip``: no DoNotSchedule constraint is in force.
+    pre_score: PhaseStatus  #: ``Skip``: no ScheduleAnyway constraint, or no node.
+    constraints: Sequence[ScoredConstraint]  #: The constraints in force.
+    nodes: Sequence[ScoredNode]  #: All nodes, sorted by name.
+    feasible_nodes: Count  #: How many of them the pod fits.
+    best: Sequence[str]  #: The feasible nodes with the highest total, by name.
+    message: str  #: The scheduler's FitError for a pod that fits nowhere; empty if it fits somewhere.
+    condition: str  #: The message of the pod's PodScheduled condition: with what preemption adds; else empty.
+    #: On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that
+    #: fits, and where preemption is not tried.
     preemption: Preemption | None
-    profile: UsedProfile
-    not_modeled: Sequence[str]
+    profile: UsedProfile  #: The profile of kube-scheduler that the pod was scheduled by.
+    not_modeled: Sequence[str]  #: What else the scheduler looks at, in this pod or by its profile.

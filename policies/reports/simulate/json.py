@@ -29,91 +29,65 @@ from policies.scheduler.releases import judged_as
 
 
 class SimulationRuns(NamedTuple):
-    """The ends of many simulations.
+    """The ends of many simulations."""
 
-    Attributes:
-        wanted: How many runs were requested.
-        found: The ends.
-    """
-
-    wanted: Count | None
-    found: Annotated[Distribution, INLINE]
+    wanted: Count | None  #: How many runs were requested.
+    found: Annotated[Distribution, INLINE]  #: The ends.
 
 
 class ReplicasBefore(NamedTuple):
-    """The replicas of the workload before.
+    """The replicas of the workload before."""
 
-    Attributes:
-        wanted: Replicas that the workload wants.
-        wanted_from: Where the number comes from; null for a scale, whose number is an option.
-        placed: Those that had a node.
-    """
-
-    wanted: Count
+    wanted: Count  #: Replicas that the workload wants.
+    #: Where the number comes from; null for a scale, whose number is an option.
     wanted_from: ReplicaNumber | None
-    placed: Count
+    placed: Count  #: Those that had a node.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateAnswer:
-    """The outcome for pods that are scheduled one after another.
+    """The outcome for pods that are scheduled one after another."""
 
-    Attributes:
-        kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
-        nodes: How many nodes there are, before any action.
-        nodes_to_find: How many feasible nodes are looked for, for each pod.
-        revision: The revision of the workload that the pods were scheduled as; null for what has none.
-        replaced: What a new revision replaces where it is applied; null for nothing, for a stored object, and
-            with replicas or a rollout.
-        replicas: The replicas of the workload before; null where their number is not known.
-        ends: The pods of the workload at the end, of all its revisions in a rollout; null where their number
-            is not known.
-        seed: Chose among nodes with the same total; null where the first by name was taken.
-        steps: What becomes of each pod, in order.
-        complete: Whether all pods were tried.
-        pending: Pods that got no node.
-        domains: Of each constraint in force.
-        all_domains: Whether ``domains`` are those of all pods; of many different only some are.
-        runs: What became of the pods every time; the rest is of the first. Null without runs.
-        what_if: What the actions change, the first time; null without any.
-        rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
-            neither was requested.
-        autoscaled: What the autoscaler does for the pods, the first time; null where that was not
-            requested. In a rollout, for those that its end leaves pending; null where it leaves none.
-        new_nodes: Which nodes come for the pods, and why no node comes for others, a sentence each.
-        scaled_down: The nodes that the autoscaler then removes, and where their pods go, the first time; null
-            where that was not requested.
-        evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
-            were evicted for displaced pods are among these, in ``whatIf``. In a rollout those of other
-            workloads, in its likely course.
-        not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
-        not_looked_at: What may happen in a real cluster meanwhile.
-    """
-
-    kubernetes_version: KubernetesVersion
-    judged_as: str
-    nodes: Count
-    nodes_to_find: Count
+    kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
+    judged_as: str  #: The release that is used for it, with its patch: the newest known one for a newer one.
+    nodes: Count  #: How many nodes there are, before any action.
+    nodes_to_find: Count  #: How many feasible nodes are looked for, for each pod.
+    #: The revision of the workload that the pods were scheduled as; null for what has none.
     revision: PodRevision | None
+    #: What a new revision replaces where it is applied; null for nothing, for a stored object, and with
+    #: replicas or a rollout.
     replaced: ReplacedPods | None = None
+    #: The replicas of the workload before; null where their number is not known.
     replicas: ReplicasBefore | None
+    #: The pods of the workload at the end, of all its revisions in a rollout; null where their number is not
+    #: known.
     ends: ReplicaEnds | None
-    seed: Count | None
-    steps: Sequence[Step]
-    complete: bool = True
-    pending: Count
-    domains: Sequence[DomainChange]
-    all_domains: bool = True
+    seed: Count | None  #: Chose among nodes with the same total; null where the first by name was taken.
+    steps: Sequence[Step]  #: What becomes of each pod, in order.
+    complete: bool = True  #: Whether all pods were tried.
+    pending: Count  #: Pods that got no node.
+    domains: Sequence[DomainChange]  #: Of each constraint in force.
+    all_domains: bool = True  #: Whether ``domains`` are those of all pods; of many different only some are.
+    #: What became of the pods every time; the rest is of the first. Null without runs.
     runs: SimulationRuns | None = None
-    what_if: WhatIf | None = None
+    what_if: WhatIf | None = None  #: What the actions change, the first time; null without any.
+    #: How the workload was rolled out or scaled, the rest being of the likely course; null if neither was
+    #: requested.
     rollout: RolloutFields | None = None
+    #: What the autoscaler does for the pods, the first time; null where that was not requested. In a rollout,
+    #: for those that its end leaves pending; null where it leaves none.
     autoscaled: Autoscaled | None = None
+    #: Which nodes come for the pods, and why no node comes for others, a sentence each.
     new_nodes: Sequence[str] = ()
+    #: The nodes that the autoscaler then removes, and where their pods go, the first time; null where that
+    #: was not requested.
     scaled_down: ScaledDown | None = None
+    #: The pods that were evicted for pods of higher priority, and what became of them; those that were
+    #: evicted for displaced pods are among these, in ``whatIf``. In a rollout those of other workloads, in
+    #: its likely course.
     evicted: Sequence[DisplacedPod]
-    not_modeled: Sequence[str]
-    not_looked_at: Sequence[str]
+    not_modeled: Sequence[str]  #: What else a scheduler looks at in these pods, which may refuse more nodes.
+    not_looked_at: Sequence[str]  #: What may happen in a real cluster meanwhile.
 
 
 def render(found: SimulatedQueue | SimulatedRollout) -> bytes:

@@ -27,78 +27,48 @@ _FIELDS: Final = [kind for kind in ChangeKind if kind not in IN_CLUSTER]
 
 
 class DefaultConstraintEdit(NamedTuple):
-    """A field to change of a constraint that a policy or the scheduler gives.
+    """A field to change of a constraint that a policy or the scheduler gives."""
 
-    Attributes:
-        topology_key: Of the constraint.
-        when_unsatisfiable: Of the constraint.
-        field: The field; ``topologySpreadConstraints`` means to remove the constraint.
-        new: The value it should have; null to remove it.
-    """
-
-    topology_key: str
-    when_unsatisfiable: WhenUnsatisfiable
+    topology_key: str  #: Of the constraint.
+    when_unsatisfiable: WhenUnsatisfiable  #: Of the constraint.
+    #: The field; ``topologySpreadConstraints`` means to remove the constraint.
     field: Annotated[ChangeKind, Keywords(enum=_FIELDS)]
-    new: object
+    new: object  #: The value it should have; null to remove it.
 
 
 class SuggestedClusterChange(NamedTuple):
-    """A change of the cluster.
+    """A change of the cluster."""
 
-    Attributes:
-        text: What to do.
-        nodes: The first names of the nodes to change.
-        count: How many nodes, or claims, to change or add.
-        key: The label that nodes get, or the topology key of new nodes.
-        value: Its value; null for any, or for a domain that does not exist yet.
-        without_taints: Keys of taints that new nodes must not have.
-        claims: The claims to delete with their data and make again.
-        storage_class: The class to make them in; null for their own.
-        class_like: The class that this new one is like but for WaitForFirstConsumer; null if it exists.
-    """
-
-    text: str
-    nodes: Sequence[str]
+    text: str  #: What to do.
+    nodes: Sequence[str]  #: The first names of the nodes to change.
+    #: How many nodes, or claims, to change or add.
     count: Count  # type: ignore[assignment]  # hides a method of tuples
-    key: str | None
-    value: str | None
-    without_taints: Sequence[str]
-    claims: Sequence[str]
-    storage_class: str | None
+    key: str | None  #: The label that nodes get, or the topology key of new nodes.
+    value: str | None  #: Its value; null for any, or for a domain that does not exist yet.
+    without_taints: Sequence[str]  #: Keys of taints that new nodes must not have.
+    claims: Sequence[str]  #: The claims to delete with their data and make again.
+    storage_class: str | None  #: The class to make them in; null for their own.
+    #: The class that this new one is like but for WaitForFirstConsumer; null if it exists.
     class_like: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestedChange:
-    """Changes that together make the pod fit.
+    """Changes that together make the pod fit."""
 
-    Attributes:
-        kinds: What each of them changes.
-        edits: Of the manifest. Entries of lists are removed last.
-        elsewhere: Of constraints that a policy or the scheduler gives, at their place.
-        in_cluster: Of the cluster.
-        feasible_nodes: Nodes that the pod then fits.
-        examples: The first of their names.
-        replicas_before: Replicas that fit without it; null if not counted.
-        replicas_after: Replicas that fit with it; null if not counted.
-        enough: Whether every replica that was counted fits with it.
-        costs: What each change gives up, in words.
-        given_up: What they weaken or remove of DoNotSchedule constraints.
-        caution: Whether it should be the last resort.
-    """
-
-    kinds: Sequence[ChangeKind]
-    edits: Sequence[Edit]
+    kinds: Sequence[ChangeKind]  #: What each of them changes.
+    edits: Sequence[Edit]  #: Of the manifest. Entries of lists are removed last.
+    #: Of constraints that a policy or the scheduler gives, at their place.
     elsewhere: Sequence[DefaultConstraintEdit]
-    in_cluster: SuggestedClusterChange | None
-    feasible_nodes: Count
-    examples: Sequence[str]
-    replicas_before: Count | None
-    replicas_after: Count | None
-    enough: bool
-    costs: Sequence[str]
-    given_up: Sequence[GivenUp]
-    caution: bool
+    in_cluster: SuggestedClusterChange | None  #: Of the cluster.
+    feasible_nodes: Count  #: Nodes that the pod then fits.
+    examples: Sequence[str]  #: The first of their names.
+    replicas_before: Count | None  #: Replicas that fit without it; null if not counted.
+    replicas_after: Count | None  #: Replicas that fit with it; null if not counted.
+    enough: bool  #: Whether every replica that was counted fits with it.
+    costs: Sequence[str]  #: What each change gives up, in words.
+    given_up: Sequence[GivenUp]  #: What they weaken or remove of DoNotSchedule constraints.
+    caution: bool  #: Whether it should be the last resort.
 
 
 def suggested_change(

@@ -27,52 +27,33 @@ SCHEMA: Final = "evenkeel.dev/survive/v1"
 
 
 class SurvivalChange(NamedTuple):
-    """Changes that together help a workload after one loss.
+    """Changes that together help a workload after one loss."""
 
-    Attributes:
-        change: The changes.
-        survives: Whether the workload then survives every single loss; null if not tried.
-    """
-
-    change: Annotated[SuggestedChange, INLINE]
-    survives: bool | None
+    change: Annotated[SuggestedChange, INLINE]  #: The changes.
+    survives: bool | None  #: Whether the workload then survives every single loss; null if not tried.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivingWorkload:
-    """A workload as it runs before anything is lost, and whether it survives.
+    """A workload as it runs before anything is lost, and whether it survives."""
 
-    Attributes:
-        deployed: The workload as it runs.
-        survives: Whether enough run before any loss, and after each; null where no loss failed but not all
-            were tried.
-        margin: How many replicas fit beyond those that must run, whatever is lost; null for a workload of
-            which that it survives is not known.
-        margin_is_least: Whether no more were tried, so that more may fit.
-        changes_for: The lost domain that the changes are for; null without any.
-        changes: What would help, each verified.
-        changes_complete: Whether everything that looked promising was tried.
-    """
-
-    deployed: Annotated[DeployedWorkload, INLINE]
+    deployed: Annotated[DeployedWorkload, INLINE]  #: The workload as it runs.
+    #: Whether enough run before any loss, and after each; null where no loss failed but not all were tried.
     survives: bool | None
+    #: How many replicas fit beyond those that must run, whatever is lost; null for a workload of which that
+    #: it survives is not known.
     margin: Count | None
-    margin_is_least: bool
-    changes_for: str | None
-    changes: Sequence[SurvivalChange]
-    changes_complete: bool
+    margin_is_least: bool  #: Whether no more were tried, so that more may fit.
+    changes_for: str | None  #: The lost domain that the changes are for; null without any.
+    changes: Sequence[SurvivalChange]  #: What would help, each verified.
+    changes_complete: bool  #: Whether everything that looked promising was tried.
 
 
 class UnjudgedWorkload(NamedTuple):
-    """A workload without a number of replicas that could survive.
+    """A workload without a number of replicas that could survive."""
 
-    Attributes:
-        workload: The workload.
-        why: Why there is none.
-    """
-
-    workload: Annotated[Workload, INLINE]
-    why: str
+    workload: Annotated[Workload, INLINE]  #: The workload.
+    why: str  #: Why there is none.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,38 +61,23 @@ class SurviveAnswer:
     """Whether workloads survive the loss of any single domain.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        kubernetes_version: The release that the scheduler behaves as.
-        topology_key: The node label whose values are the domains.
-        domains: How many domains there are.
-        nodes: How many nodes there are.
-        nodes_without_key: How many of them do not have the label.
-        unreachable: Whether lost nodes stay in the API, as in an outage.
-        allow_missing: How many replicas of each workload may be missing after a loss.
-        survives: Whether every workload survives every loss; null where none failed but not all were tried.
-        complete: Whether every domain was lost once, and the search for changes was not ended.
-        workloads: The workloads.
-        losses: What each loss does, of those that were tried.
-        not_judged: Workloads without a number of replicas that could survive.
-        not_modeled: What else a scheduler looks at, which may refuse more nodes.
     """
 
-    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
-    kubernetes_version: KubernetesVersion
-    topology_key: str
-    domains: Count
-    nodes: Count
-    nodes_without_key: Count
-    unreachable: bool
-    allow_missing: Count
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
+    kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
+    topology_key: str  #: The node label whose values are the domains.
+    domains: Count  #: How many domains there are.
+    nodes: Count  #: How many nodes there are.
+    nodes_without_key: Count  #: How many of them do not have the label.
+    unreachable: bool  #: Whether lost nodes stay in the API, as in an outage.
+    allow_missing: Count  #: How many replicas of each workload may be missing after a loss.
+    #: Whether every workload survives every loss; null where none failed but not all were tried.
     survives: bool | None
-    complete: bool
-    workloads: Sequence[SurvivingWorkload]
-    losses: Sequence[Loss]
-    not_judged: Sequence[UnjudgedWorkload]
-    not_modeled: Sequence[str]
+    complete: bool  #: Whether every domain was lost once, and the search for changes was not ended.
+    workloads: Sequence[SurvivingWorkload]  #: The workloads.
+    losses: Sequence[Loss]  #: What each loss does, of those that were tried.
+    not_judged: Sequence[UnjudgedWorkload]  #: Workloads without a number of replicas that could survive.
+    not_modeled: Sequence[str]  #: What else a scheduler looks at, which may refuse more nodes.
 
 
 def render(report: SurvivalReport) -> bytes:
@@ -168,31 +134,22 @@ ALL_SCHEMA: Final = "evenkeel.dev/survive-all/v1"
 
 
 class LossResult(NamedTuple):
-    """The outcome for the pods that lose their node.
+    """The outcome for the pods that lose their node."""
 
-    Attributes:
-        survives: Whether it does not do too much damage; null where that is not known.
-        damages: How many workloads have each damage; null where that is not known.
-        new_nodes: Which nodes an autoscaler adds for those that stay pending, and how many stay so all the
-            same, a sentence each.
-        loss: What becomes of them.
-    """
-
-    survives: bool | None
+    survives: bool | None  #: Whether it does not do too much damage; null where that is not known.
+    #: How many workloads have each damage; null where that is not known.
     damages: Annotated[Mapping[str, Count | None], Keywords(propertyNames={"enum": list(Damage)})]
+    #: Which nodes an autoscaler adds for those that stay pending, and how many stay so all the same, a
+    #: sentence each.
     new_nodes: Sequence[str]
-    loss: Annotated[ClusterLoss, INLINE]
+    loss: Annotated[ClusterLoss, INLINE]  #: What becomes of them.
 
 
 class LossOfDomain(NamedTuple):
-    """The loss of one domain.
+    """The loss of one domain."""
 
-    Attributes:
-        impact: What is gone with it.
-        result: What becomes of the pods that lose their node; null where that was not tried.
-    """
-
-    impact: Annotated[DomainImpact, INLINE]
+    impact: Annotated[DomainImpact, INLINE]  #: What is gone with it.
+    #: What becomes of the pods that lose their node; null where that was not tried.
     result: LossResult | None
 
 
@@ -201,46 +158,28 @@ class SurviveAllAnswer:
     """Whether the workloads of a cluster survive the loss of domains.
 
     Later releases may add fields; within v1 none is renamed or goes away.
-
-    Attributes:
-        schema: The form's name and version.
-        kubernetes_version: The release that the scheduler behaves as.
-        topology_key: The node label whose values are the domains.
-        nodes: How many nodes there are.
-        pods: How many pods are bound to them.
-        nodes_without_key: How many nodes do not have the label.
-        unreachable: Whether lost nodes stay in the API, as in an outage.
-        allow_missing: How many pods of each workload may be missing in the end.
-        namespace: The only namespace whose workloads are judged; empty for all.
-        fail_on: The least damage that is too much.
-        survives: Whether no loss does too much damage; null where none did, but not all is known.
-        complete: Whether every loss was tried to its end.
-        verdict: The same as a sentence.
-        pending_before: How many pods had no node before, and were not scheduled.
-        budgets_read: Whether PodDisruptionBudgets were read; no workload is known to be below one otherwise.
-        losses: The loss of each domain, those with most pods first.
-        notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
-        not_modeled: What else a scheduler looks at, which may refuse more nodes.
     """
 
-    schema: Annotated[str, Keywords(const=ALL_SCHEMA)] = ALL_SCHEMA
-    kubernetes_version: KubernetesVersion
-    topology_key: str
-    nodes: Count
-    pods: Count
-    nodes_without_key: Count
-    unreachable: bool
-    allow_missing: Count
-    namespace: str
-    fail_on: Damage
-    survives: bool | None
-    complete: bool
-    verdict: str
-    pending_before: Count
+    schema: Annotated[str, Keywords(const=ALL_SCHEMA)] = ALL_SCHEMA  #: The form's name and version.
+    kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
+    topology_key: str  #: The node label whose values are the domains.
+    nodes: Count  #: How many nodes there are.
+    pods: Count  #: How many pods are bound to them.
+    nodes_without_key: Count  #: How many nodes do not have the label.
+    unreachable: bool  #: Whether lost nodes stay in the API, as in an outage.
+    allow_missing: Count  #: How many pods of each workload may be missing in the end.
+    namespace: str  #: The only namespace whose workloads are judged; empty for all.
+    fail_on: Damage  #: The least damage that is too much.
+    survives: bool | None  #: Whether no loss does too much damage; null where none did, but not all is known.
+    complete: bool  #: Whether every loss was tried to its end.
+    verdict: str  #: The same as a sentence.
+    pending_before: Count  #: How many pods had no node before, and were not scheduled.
+    #: Whether PodDisruptionBudgets were read; no workload is known to be below one otherwise.
     budgets_read: bool
-    losses: Sequence[LossOfDomain]
+    losses: Sequence[LossOfDomain]  #: The loss of each domain, those with most pods first.
+    #: What was assumed, and what was not read, not judged or not scheduled, as sentences.
     notes: Sequence[str]
-    not_modeled: Sequence[str]
+    not_modeled: Sequence[str]  #: What else a scheduler looks at, which may refuse more nodes.
 
 
 def loss_result(report: ClusterSurvivalReport, loss: ClusterLoss) -> LossResult:

@@ -37,17 +37,11 @@ NAMESPACE: Final = "namespace"
 
 
 class HeldTerms(NamedTuple):
-    """Terms of running pods that select the incoming pod, of one topology key and weight.
+    """Terms of running pods that select the incoming pod, of one topology key and weight."""
 
-    Attributes:
-        key: The topology key.
-        weight: The weight.
-        pods: How many pods have each of them, on every node, shape ``(n,)``.
-    """
-
-    key: str
-    weight: int
-    pods: NDArray[np.int64]
+    key: str  #: The topology key.
+    weight: int  #: The weight.
+    pods: NDArray[np.int64]  #: How many pods have each of them, on every node, shape ``(n,)``.
 
 
 class InterPodCounts:

@@ -26,20 +26,13 @@ USE_STEPS, NODE_STEPS = 60, 0.1
 
 
 class VolumeRoom(NamedTuple):
-    """The volumes of one driver that limits them: how many nodes take, and have attached.
+    """The volumes of one driver that limits them: how many nodes take, and have attached."""
 
-    Attributes:
-        driver: The driver.
-        volumes: The volumes of the pod.
-        most: How many each node takes, shape ``(n,)``.
-        attached: How many it has attached, shape ``(n,)``.
-        new: How many of the pod's are new there: no pod of the node uses them. Shape ``(n,)``.
-    """
-
-    driver: str
-    volumes: frozenset[CsiVolume]
-    most: NDArray[np.int64]
-    attached: NDArray[np.int64]
+    driver: str  #: The driver.
+    volumes: frozenset[CsiVolume]  #: The volumes of the pod.
+    most: NDArray[np.int64]  #: How many each node takes, shape ``(n,)``.
+    attached: NDArray[np.int64]  #: How many it has attached, shape ``(n,)``.
+    #: How many of the pod's are new there: no pod of the node uses them. Shape ``(n,)``.
     new: NDArray[np.int64]
 
     def counted(self, view: NodeView, volumes: PodVolumes) -> Iterator[CsiVolume]:

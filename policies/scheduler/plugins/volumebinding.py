@@ -52,15 +52,11 @@ Mask = NDArray[np.bool_]
 
 
 class Bindings(NamedTuple):
-    """The volumes that the claims of a pod can get on every node.
+    """The volumes that the claims of a pod can get on every node."""
 
-    Attributes:
-        rejected: Which nodes have each reason, in the order of the texts.
-        chosen: For each claim that gets a volume there is: those volumes, and 1 + the position of each
-            node's, 0 where a new volume is made or none can be had; shape ``(n,)``.
-    """
-
-    rejected: tuple[Mask, Mask, Mask, Mask]
+    rejected: tuple[Mask, Mask, Mask, Mask]  #: Which nodes have each reason, in the order of the texts.
+    #: For each claim that gets a volume there is: those volumes, and 1 + the position of each node's, 0 where
+    #: a new volume is made or none can be had; shape ``(n,)``.
     chosen: list[tuple[PersistentVolumeClaim, list[PersistentVolume], NDArray[np.intp]]]
 
 

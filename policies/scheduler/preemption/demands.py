@@ -42,23 +42,17 @@ Mask = NDArray[np.bool_]
 
 
 class NodeDemand(NamedTuple):
-    """A condition of one plugin.
+    """A condition of one plugin."""
 
-    Attributes:
-        plugin: The plugin.
-        reason: Why a node is rejected that does not meet it.
-        value: What it is on every node now, shape ``(n,)``.
-        weigh: Returns the amount that each pod of a batch adds to the value of its node, shape ``(p,)``.
-        unmet: Returns which of some nodes do not meet the condition, from what the value of each would be
-            and their positions; all of shape ``(k,)``.
-        too_small: Which nodes cannot meet the condition without any pods, shape ``(n,)``; None for none.
-    """
-
-    plugin: Plugin
-    reason: Reason
-    value: Numbers
+    plugin: Plugin  #: The plugin.
+    reason: Reason  #: Why a node is rejected that does not meet it.
+    value: Numbers  #: What it is on every node now, shape ``(n,)``.
+    #: Returns the amount that each pod of a batch adds to the value of its node, shape ``(p,)``.
     weigh: Callable[[PodBatch], Numbers]
+    #: Returns which of some nodes do not meet the condition, from what the value of each would be and their
+    #: positions; all of shape ``(k,)``.
     unmet: Callable[[Numbers, NDArray[np.intp]], Mask]
+    #: Which nodes cannot meet the condition without any pods, shape ``(n,)``; None for none.
     too_small: Mask | None = None
 
 

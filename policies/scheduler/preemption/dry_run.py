@@ -205,24 +205,16 @@ def _merged(one: Rejections, other: Rejections, decides: Mask) -> Rejections:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """The result of trying the evictions on every node.
+    """The result of trying the evictions on every node."""
 
-    Attributes:
-        pods: The pods that may be evicted.
-        victims: Which of them must be, where the incoming pod then fits; shape ``(v,)``.
-        candidates: On which nodes it then fits, shape ``(n,)``.
-        failed: What rejects it on the others that were tried, though all those pods are gone, in the order of
-            the profile.
-        without_victims: On which nodes no pod may be evicted, shape ``(n,)``.
-        needless: On which nodes it fits though no pod is evicted, which is an error to the scheduler; shape
-            ``(n,)``.
-    """
-
-    pods: PossibleVictims
-    victims: Mask
-    candidates: Mask
+    pods: PossibleVictims  #: The pods that may be evicted.
+    victims: Mask  #: Which of them must be, where the incoming pod then fits; shape ``(v,)``.
+    candidates: Mask  #: On which nodes it then fits, shape ``(n,)``.
+    #: What rejects it on the others that were tried, though all those pods are gone, in the order of the
+    #: profile.
     failed: tuple[Rejections, ...]
-    without_victims: Mask
+    without_victims: Mask  #: On which nodes no pod may be evicted, shape ``(n,)``.
+    #: On which nodes it fits though no pod is evicted, which is an error to the scheduler; shape ``(n,)``.
     needless: Mask
 
 

@@ -27,21 +27,13 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PodBatch:
-    """Some pods of one namespace.
+    """Some pods of one namespace."""
 
-    Attributes:
-        namespace: The namespace.
-        table: Its pods.
-        slots: The slots of those of the batch, shape ``(p,)``.
-        nodes: The position of each pod's node, shape ``(p,)``.
-        find: Returns what pods of a number hold.
-    """
-
-    namespace: str
-    table: PodTable
-    slots: NDArray[np.intp]
-    nodes: NDArray[np.intp]
-    find: Callable[[int], Holding]
+    namespace: str  #: The namespace.
+    table: PodTable  #: Its pods.
+    slots: NDArray[np.intp]  #: The slots of those of the batch, shape ``(p,)``.
+    nodes: NDArray[np.intp]  #: The position of each pod's node, shape ``(p,)``.
+    find: Callable[[int], Holding]  #: Returns what pods of a number hold.
 
     @cached_property
     def rows(self) -> PodRows:
@@ -85,23 +77,14 @@ def concatenated(numbers: Collection[NDArray[np.int64]]) -> Numbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PossibleVictims:
-    """Pods of lower priority than another, by node and then by importance.
+    """Pods of lower priority than another, by node and then by importance."""
 
-    Attributes:
-        batches: The pods of each namespace, in an order of their own.
-        order: The place of each of them among the pods of all batches, shape ``(v,)``.
-        nodes: The position of each pod's node, shape ``(v,)``.
-        priority: The priority of each, shape ``(v,)``.
-        started: When each started, in seconds since 1970, shape ``(v,)``.
-        violating: Whether the eviction of each breaks a budget, shape ``(v,)``.
-    """
-
-    batches: tuple[PodBatch, ...]
-    order: NDArray[np.intp]
-    nodes: NDArray[np.int64]
-    priority: NDArray[np.int64]
-    started: NDArray[np.int64]
-    violating: NDArray[np.bool_]
+    batches: tuple[PodBatch, ...]  #: The pods of each namespace, in an order of their own.
+    order: NDArray[np.intp]  #: The place of each of them among the pods of all batches, shape ``(v,)``.
+    nodes: NDArray[np.int64]  #: The position of each pod's node, shape ``(v,)``.
+    priority: NDArray[np.int64]  #: The priority of each, shape ``(v,)``.
+    started: NDArray[np.int64]  #: When each started, in seconds since 1970, shape ``(v,)``.
+    violating: NDArray[np.bool_]  #: Whether the eviction of each breaks a budget, shape ``(v,)``.
 
     def names(self, chosen: NDArray[np.bool_]) -> list[tuple[int, str, str]]:
         """Return the position of the node, the namespace and the name of some pods, by node and importance.

@@ -28,59 +28,35 @@ class Color(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Leaf(Received):
-    """A part.
+    """A part."""
 
-    Attributes:
-        leaf_name: Its name.
-        size: Its size.
-    """
-
-    leaf_name: Annotated[str, Keywords(minLength=1)]
-    size: Annotated[int, Keywords(minimum=1, maximum=9)] = 1
+    leaf_name: Annotated[str, Keywords(minLength=1)]  #: Its name.
+    size: Annotated[int, Keywords(minimum=1, maximum=9)] = 1  #: Its size.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stem(Received):
-    """Another part.
+    """Another part."""
 
-    Attributes:
-        stem_name: Its name.
-        metadata: Anything.
-    """
-
-    stem_name: str
-    metadata: object = None
+    stem_name: str  #: Its name.
+    metadata: object = None  #: Anything.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tree(Received):
-    """A whole.
+    """A whole."""
 
-    Attributes:
-        pod: An object.
-        color: A choice.
-        leaves: Parts.
-        top: A part.
-        either: One of two parts.
-        counts: Numbers.
-        word: A text.
-        nodes: A number or a word.
-        share: A fraction.
-        flag: Whether.
-        pods: Objects.
-    """
-
-    pod: Annotated[dict[str, Any], Keywords(minProperties=1)]
-    color: Color | None = None
-    leaves: Annotated[list[Leaf], Keywords(maxItems=3)] | None = None
-    top: Annotated[Leaf | None, OPTIONAL] = None
-    either: Leaf | Stem | None = None
-    counts: dict[str, Count] | None = None
-    word: Annotated[str, Keywords(pattern="^a+$", title="a's")] | None = None
-    nodes: Literal["adaptive"] | Annotated[int, Keywords(minimum=1)] | None = None
-    share: float | None = None
-    flag: bool | None = None
-    pods: list[dict[str, Any]] | None = None
+    pod: Annotated[dict[str, Any], Keywords(minProperties=1)]  #: An object.
+    color: Color | None = None  #: A choice.
+    leaves: Annotated[list[Leaf], Keywords(maxItems=3)] | None = None  #: Parts.
+    top: Annotated[Leaf | None, OPTIONAL] = None  #: A part.
+    either: Leaf | Stem | None = None  #: One of two parts.
+    counts: dict[str, Count] | None = None  #: Numbers.
+    word: Annotated[str, Keywords(pattern="^a+$", title="a's")] | None = None  #: A text.
+    nodes: Literal["adaptive"] | Annotated[int, Keywords(minimum=1)] | None = None  #: A number or a word.
+    share: float | None = None  #: A fraction.
+    flag: bool | None = None  #: Whether.
+    pods: list[dict[str, Any]] | None = None  #: Objects.
 
     def check(self, found: ErrorList) -> None:
         """Record a flag without a color."""

@@ -15,19 +15,12 @@ from policies.rules.base import Context, Rule, all_rules
 
 @dataclass(frozen=True)
 class Params(DocumentFields):
-    """Settings of a rule that does not exist.
+    """Settings of a rule that does not exist."""
 
-    Attributes:
-        in_use: A flag.
-        most: A number.
-        share: A fraction.
-        known_keys: Texts.
-    """
-
-    in_use: bool = False
-    most: int = 3
-    share: float = 0.5
-    known_keys: tuple[str, ...] = ()
+    in_use: bool = False  #: A flag.
+    most: int = 3  #: A number.
+    share: float = 0.5  #: A fraction.
+    known_keys: tuple[str, ...] = ()  #: Texts.
 
 
 def a_rule(params: type[Params] | None = Params) -> Rule:

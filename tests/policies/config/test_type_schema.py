@@ -19,52 +19,34 @@ class Color(StrEnum):
 
 
 class Leaf(TypedDict):
-    """A part.
+    """A part."""
 
-    Attributes:
-        size: How large it is, in ``cm`` and
-            over two lines.
-    """
-
-    size: Count
+    size: Count  #: How large it is, in ``cm`` and over two lines.
 
 
 class Tree(Leaf, TypedDict):
     """A whole.
 
     More of it.
-
-    Attributes:
-        leaves: Its parts.
-        color: Its color.
     """
 
-    leaves: list[Leaf]
-    color: NotRequired[Color | None]
+    leaves: list[Leaf]  #: Its parts.
+    color: NotRequired[Color | None]  #: Its color.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A branch.
+    """A branch."""
 
-    Attributes:
-        side_length: How long it is; None if unknown.
-        twig: Another branch.
-    """
-
-    side_length: int | None
-    twig: Annotated[int, INTERNAL] = 0
+    side_length: int | None  #: How long it is; None if unknown.
+    twig: Annotated[int, INTERNAL] = 0  #: Another branch.
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A value that is sent as a branch.
+    """A value that is sent as a branch."""
 
-    Attributes:
-        years: For how long.
-    """
-
-    years: int
+    years: int  #: For how long.
 
     def wire_form(self) -> Branch | None:
         """Return the branch."""
@@ -73,15 +55,10 @@ class Grown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bush:
-    """A bush.
+    """A bush."""
 
-    Attributes:
-        grown: What it was.
-        height: How high it is.
-    """
-
-    grown: Annotated[Grown, INLINE]
-    height: Annotated[Count | None, OPTIONAL]
+    grown: Annotated[Grown, INLINE]  #: What it was.
+    height: Annotated[Count | None, OPTIONAL]  #: How high it is.
 
     @property
     @sent

@@ -44,17 +44,11 @@ POINTS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The plugins that run, and their arguments.
+    """The plugins that run, and their arguments."""
 
-    Attributes:
-        at: The plugins of each extension point, in their order.
-        weights: Of the plugins that score.
-        args: Of each plugin that is configured.
-    """
-
-    at: Mapping[str, list[str]]
-    weights: Mapping[str, int]
-    args: Mapping[str, Object] = field(default_factory=dict)
+    at: Mapping[str, list[str]]  #: The plugins of each extension point, in their order.
+    weights: Mapping[str, int]  #: Of the plugins that score.
+    args: Mapping[str, Object] = field(default_factory=dict)  #: Of each plugin that is configured.
 
     def runs(self, plugin: str, *points: str) -> bool:
         """Tell whether a plugin runs at every one of some points."""

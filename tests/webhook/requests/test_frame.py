@@ -13,13 +13,9 @@ from webhook.requests.frame import RequestError, read_request
 
 @dataclass(frozen=True, kw_only=True)
 class Form(Received):
-    """A request.
+    """A request."""
 
-    Attributes:
-        pod: A text.
-    """
-
-    pod: str | None = None
+    pod: str | None = None  #: A text.
 
 
 @pytest.mark.parametrize(

@@ -44,19 +44,12 @@ _STATUS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDecision:
-    """Whether a request is answered.
+    """Whether a request is answered."""
 
-    Attributes:
-        result: What became of it.
-        user: Who calls, empty if unknown.
-        message: The message for the caller where it is denied.
-        why: The reason, for the log alone.
-    """
-
-    result: Result
-    user: str = ""
-    message: str = ""
-    why: str = ""
+    result: Result  #: What became of it.
+    user: str = ""  #: Who calls, empty if unknown.
+    message: str = ""  #: The message for the caller where it is denied.
+    why: str = ""  #: The reason, for the log alone.
 
     @property
     def allowed(self) -> bool:
@@ -102,15 +95,12 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The credential that a caller sends.
+    """The credential that a caller sends."""
 
-    Attributes:
-        token: The bearer token; it stands in no representation, so that it ends in no log.
-        proxied: Whether it came in the header of its own, hence perhaps through a proxy that cannot tell this
-            server from another.
-    """
-
+    #: The bearer token; it stands in no representation, so that it ends in no log.
     token: str = field(repr=False)
+    #: Whether it came in the header of its own, hence perhaps through a proxy that cannot tell this server
+    #: from another.
     proxied: bool = False
 
     @property

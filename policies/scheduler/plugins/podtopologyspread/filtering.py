@@ -36,13 +36,9 @@ MISSING_KEY = Reason(
 
 @dataclass(frozen=True, slots=True)
 class SpreadRejections(Rejections):
-    """The nodes that the plugin rejects, and the counts that it compared.
+    """The nodes that the plugin rejects, and the counts that it compared."""
 
-    Attributes:
-        checks: What each hard constraint is made of, in their order.
-    """
-
-    checks: tuple[FilterResult, ...]
+    checks: tuple[FilterResult, ...]  #: What each hard constraint is made of, in their order.
 
 
 def filter_nodes(view: NodeView, request: SchedulingRequest) -> SpreadRejections:

@@ -25,15 +25,10 @@ from policies.scheduler.result import DomainCounts, EligibleDomains, ScoreResult
 
 @dataclass(frozen=True, slots=True)
 class SpreadScores:
-    """The scores of the nodes, and what they are made of.
+    """The scores of the nodes, and what they are made of."""
 
-    Attributes:
-        nodes: 0 where a node is not feasible or is ignored.
-        counts: What each soft constraint is made of, in their order.
-    """
-
-    nodes: NodeScores
-    counts: tuple[ScoreResult, ...]
+    nodes: NodeScores  #: 0 where a node is not feasible or is ignored.
+    counts: tuple[ScoreResult, ...]  #: What each soft constraint is made of, in their order.
 
 
 def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]) -> SpreadScores:
@@ -72,19 +67,12 @@ def count_soft(
 
 
 class Soft(NamedTuple):
-    """The parts of a soft constraint that do not depend on pods.
+    """The parts of a soft constraint that do not depend on pods."""
 
-    Attributes:
-        applied: The constraint.
-        label: The topology key's values.
-        values: The same as the size counts them: see ``_missing_as_empty``.
-        domains: The domains.
-    """
-
-    applied: AppliedConstraint
-    label: LabelView
-    values: LabelView
-    domains: EligibleDomains
+    applied: AppliedConstraint  #: The constraint.
+    label: LabelView  #: The topology key's values.
+    values: LabelView  #: The same as the size counts them: see ``_missing_as_empty``.
+    domains: EligibleDomains  #: The domains.
 
 
 class _SoftConstraints(NamedTuple):
