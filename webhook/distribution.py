@@ -70,19 +70,25 @@ def _requirement(name: str, extra: str, part: str) -> str | None:
     if text is None:
         return shlex.quote(f"{name}{extras}=={installed.version}")
     origin: dict[str, Any] = json.loads(text)
-    url: str = origin["url"]
-    local = Path(unquote(urlsplit(url).path)) if url.startswith("file:") else None
-    if local is not None and "dir_info" in origin:
+    if "dir_info" in origin:
         editable = "--editable " if origin["dir_info"].get("editable") else ""
-        folder = local / part
+        folder = _path(origin["url"]) / part
         return f"{editable}{shlex.quote(f'{folder}{extras}')}" if folder.is_dir() else None
+    url = _url(origin, name, part)
+    is_gone = url.startswith("file:") and not _path(url).is_file()
+    return None if is_gone else shlex.quote(f"{name}{extras} @ {url}")
+
+
+def _url(origin: Mapping[str, Any], name: str, part: str) -> str:
+    """Return where a distribution is that was published with the installed one."""
+    url: str = origin["url"]
+    if url.endswith(".whl"):
+        folder, _, file = url.rpartition("/")
+        return f"{folder}/{file.replace(NAME.replace('-', '_'), name.replace('-', '_'))}"
     if vcs := origin.get("vcs_info"):
         url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
-    if url.endswith(".whl"):
-        # Both wheels are published in one place.
-        folder_url, _, file = url.rpartition("/")
-        file = file.replace(NAME.replace("-", "_"), name.replace("-", "_"))
-        url, local = f"{folder_url}/{file}", local and local.with_name(file)
-    elif part:
-        url += f"#subdirectory={part}"
-    return None if local is not None and not local.is_file() else shlex.quote(f"{name}{extras} @ {url}")
+    return f"{url}#subdirectory={part}" if part else url
+
+
+def _path(url: str) -> Path:
+    return Path(unquote(urlsplit(url).path))
