@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
-from policies.config.node_groups import amount_errors, label_errors
-from policies.manifests.fields import (
-    NAME_TAKEN,
-    VALUE_INVALID,
-    ErrorList,
-    FieldPath,
-    duplicate_value,
-)
+from policies.config.node_groups import amount_errors, label_errors, repeated_name_errors
+from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath
 from policies.manifests.wire import DocumentFields, Keywords
 from policies.model.labels import NAME_LENGTH, label_value_errors
 
@@ -65,12 +59,9 @@ class InstanceTypes(DocumentFields):
 
     def check(self, found: ErrorList) -> None:
         """Record what the form of the fields does not tell."""
-        names = set[str]()
+        found.extend(repeated_name_errors((entry.name for entry in self.instance_types), _TYPES))
         for number, entry in enumerate(self.instance_types):
             path = _TYPES.index(number)
-            if entry.name in names:
-                found.add(duplicate_value(path.child("name"), entry.name, NAME_TAKEN))
-            names.add(entry.name)
             found.extend(label_value_errors(entry.name, path.child("name"), VALUE_INVALID))
             found.extend(label_errors(entry.labels, path.child("labels")))
             found.extend(amount_errors(entry.allocatable, entry.capacity, path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
@@ -141,13 +141,9 @@ class NodeGroups(AutoscalerSettings):
 
     def check(self, found: ErrorList) -> None:
         """Record what the form of the fields does not tell."""
-        names = set[str]()
+        found.extend(repeated_name_errors((group.name for group in self.groups), _GROUPS))
         for number, group in enumerate(self.groups):
-            path = _GROUPS.index(number)
-            if group.name in names:
-                found.add(duplicate_value(path.child("name"), group.name, NAME_TAKEN))
-            names.add(group.name)
-            found.extend(_group_errors(group, path))
+            found.extend(_group_errors(group, _GROUPS.index(number)))
         for number, entry in enumerate(self.priorities):
             for position, text in enumerate(entry.names):
                 if not is_pattern(text):
@@ -169,6 +165,20 @@ def _group_errors(group: GroupEntry, path: FieldPath) -> Iterator[FieldError]:
         entry = {"key": taint.key, "value": taint.value, "effect": taint.effect}
         yield from taint_errors(entry, path.child("taints").index(number))
     yield from amount_errors(group.allocatable, group.capacity, path)
+
+
+def repeated_name_errors(names: Iterable[str], path: FieldPath) -> Iterator[FieldError]:
+    """Yield the error of each entry of a list that has the name of one before it.
+
+    Args:
+        names: The names of the entries.
+        path: The list.
+    """
+    taken = set[str]()
+    for number, name in enumerate(names):
+        if name in taken:
+            yield duplicate_value(path.index(number).child("name"), name, NAME_TAKEN)
+        taken.add(name)
 
 
 def taint_errors(taint: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
