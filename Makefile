@@ -53,7 +53,6 @@ check: $(SETUP) $(PAGE_CHECKED) ## Check format, lint, types, import contracts, 
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m policies.reports.generate_schemas --check
 	$(BIN)/python -m docs.generator --check
 	$(NODE) npm run build -- --check
 	$(BIN)/zensical build --strict
@@ -68,7 +67,6 @@ bench: $(SETUP) ## Measure speed and memory as ratios
 	$(BIN)/python -m benchmarks
 
 generate: $(SETUP) ## Write the generated files anew
-	$(BIN)/python -m policies.reports.generate_schemas
 	$(BIN)/python -m docs.generator
 
 releases: $(SETUP) ## Find out what was compared with each release of Kubernetes (RELEASE=1.37: say it of one)

@@ -9,8 +9,6 @@ from typing import Annotated, Final, NamedTuple
 
 from conformance.report_text import failure_lines
 from conformance.run import CaseOutcome, ConformanceRun
-from policies.config.schema import schema_text
-from policies.config.type_schema import standalone_schema
 from policies.manifests.wire import Count, Keywords, dumps
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -69,12 +67,6 @@ class ConformanceReport:
     unanswered_fields: Mapping[str, Count]  #: In how many cases a field was not answered.
     declined: Mapping[str, Count]  #: In how many cases a request was declined, by the reason given.
     failed: list[FailedCase]  #: Every case that failed.
-
-
-def schema() -> str:
-    """Return the JSON Schema of a report, as ``conformance.schema.json`` has it."""
-    form = standalone_schema(ConformanceReport, "A run of evenkeel conformance", "conformance-v1.json")
-    return schema_text(form)
 
 
 def render(run: ConformanceRun) -> str:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from conformance import report_json as conformance_json
 from docs.generator import (
     commands,
     corpus,
@@ -17,6 +16,7 @@ from docs.generator import (
     documents,
     http,
     installation,
+    published,
     releases,
     repository,
     rules,
@@ -25,7 +25,7 @@ from docs.generator import (
     typescript,
 )
 from docs.generator.markdown import NOTE
-from policies.reports.generate_schemas import write_or_check
+from docs.generator.published import write_or_check
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
             sys.stderr.write(f"{path}: not generated any more; run `make generate` and commit the result\n")
         else:
             path.unlink()
-    current = write_or_check(files, arguments, module="docs.generator")
+    current = write_or_check(files, arguments)
     return current or int(bool(stale and arguments))
 
 
@@ -70,7 +70,7 @@ def _files() -> Mapping[Path, str]:
         **dict.fromkeys(
             (DOCS / "examples" / "shop.json", ROOT / "webhook" / "demo" / "shop.json"), shop.cluster()
         ),
-        ROOT / "conformance" / "conformance.schema.json": conformance_json.schema(),
+        **published.files(),
         **deployed.roles(),
         **typescript.files(),
         **deployed.definitions(),

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from policies.config.crd import CEL, build_crd
+from docs.generator.crd import CEL, build_crd
 from webhook import registration
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import DEFAULT_NAMESPACE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
+from docs.generator.openapi import document
 from docs.generator.schemas import Schema, fields, type_of
-from webhook.http.openapi import document
 
 _INTRODUCTION = """\
 The server describes itself at `GET /openapi.json` (OpenAPI 3.1); this page is made from that document. Errors

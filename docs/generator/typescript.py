@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from docs.generator.schemas import Schema
-from policies.config.type_schema import Definitions
+from docs.generator.type_schema import Definitions
 from policies.model.labels import KEY_LENGTH, SUBDOMAIN_LENGTH
 from policies.model.taints import TaintEffect
 from policies.placement.audit.workload_audit import SEVERITIES, Risk

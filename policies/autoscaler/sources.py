@@ -82,7 +82,7 @@ class AutoscalerReader:
         found = ErrorList()
         kind, api_group = _kind_of(value)
         if kind == OwnKind.NODE_GROUPS:
-            document = read(NodeGroups, value, found, document=kind)
+            document = read(NodeGroups, value, found)
             if self._document is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
             elif document is not None and not found.errors:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.wire import DocumentFields, Form, Keywords, ParsedForm
+from policies.manifests.wire import DocumentFields, Form, Keywords
 from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector, Operator
 
 #: A DNS label.
@@ -80,4 +80,4 @@ class SelectorDocument(DocumentFields):
 
 
 #: A label selector.
-Selector: TypeAlias = Annotated[LabelSelector, ParsedForm(SelectorDocument)]
+Selector: TypeAlias = Annotated[LabelSelector, Form(SelectorDocument)]

@@ -1,17 +1,20 @@
 """The form of a value, by the JSON Schema of its type: all that is wrong with it, in Kubernetes' words.
 
-The schema looks only into what its type declares, so however deep an object of Kubernetes is within a
-request, it is opaque here. A value without errors can be built (``policies/manifests/from_json``).
+The schema is the published one, a file beside the module of the type, which ``make generate`` writes. It
+looks only into what the type declares, so however deep an object of Kubernetes is within a request, it is
+opaque here. A value without errors can be built (``policies/manifests/wire``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from itertools import islice
+from importlib import resources
+from itertools import chain, islice
 from typing import Any, Final, TypeVar
 
-from policies.config.spread_policy import API_VERSION
-from policies.config.type_schema import Schema, class_schema
+import orjson
+
 from policies.manifests.fields import (
     FIELD_MISSING,
     VALUE_INVALID,
@@ -25,12 +28,12 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
-from policies.manifests.from_json import from_json
-from policies.manifests.wire import Received
+from policies.manifests.wire import Received, from_json
 
 #: Errors of one value that are collected, more than anyone fixes at once.
 MOST_ERRORS: Final = 100
 
+#: What a type of JSON is called, in the order in which several are listed.
 _NOUNS: Final = {
     "object": "an object",
     "array": "a list",
@@ -39,26 +42,19 @@ _NOUNS: Final = {
     "number": "a number",
     "boolean": "a boolean",
 }
-#: What a keyword says of a value, given its own.
-_WORDS: Final = {
-    "minimum": "must be greater than or equal to {:,}",
-    "maximum": "must be less than or equal to {:,}",
-    "format": "there is no such {}",
-}
 
 _T = TypeVar("_T", bound=Received)
 
 
-def read(kind: type[_T], value: object, found: ErrorList, *, document: str = "") -> _T | None:
+def read(kind: type[_T], value: object, found: ErrorList) -> _T | None:
     """Return a value of a type; None if it has not its form.
 
     Args:
         kind: The type.
         value: What JSON or YAML has.
         found: Takes what is wrong with its form, or else what the type's own ``check`` finds.
-        document: The kind of the document, where it is one: it then has apiVersion and kind besides.
     """
-    errors = form_errors(kind, value, document)
+    errors = form_errors(kind, value)
     found.extend(errors)
     if errors or not isinstance(value, dict):
         return None
@@ -67,80 +63,80 @@ def read(kind: type[_T], value: object, found: ErrorList, *, document: str = "")
     return built
 
 
-def form_errors(kind: type, value: object, document: str = "") -> list[FieldError]:
+def form_errors(kind: type, value: object) -> list[FieldError]:
     """Return what is wrong with the form of a value of a type, in the order of the paths: see ``read``."""
-    by_path: dict[tuple[str | int, ...], Any] = {}
-    for error in islice(_validator(kind, document).iter_errors(value), MOST_ERRORS):
-        # What else is wrong with a value follows from the first.
-        by_path.setdefault(tuple(error.path), error)
-    return [_worded(by_path[path], FieldPath(path)) for path in sorted(by_path)]
+    return worded_errors(_validator(kind), value)
 
 
 def prepare(kind: type) -> None:
     """Make the validator of a type, which takes a while, before children are forked that need it."""
-    _validator(kind, "")
+    _validator(kind)
 
 
 @cache
-def _validator(kind: type, document: str) -> Any:
+def _validator(kind: type) -> Any:
     # Only a program with something to check pays for jsonschema.
     from policies.config.form_validator import FormValidator  # noqa: PLC0415
 
-    return FormValidator(document_schema(kind, document) if document else class_schema(kind))
+    return FormValidator(orjson.loads(schema_text(kind)), format_checker=FormValidator.FORMAT_CHECKER)
 
 
-def document_schema(form: type, kind: str) -> Schema:
-    """Return the schema of a document: that of its type, with apiVersion and kind."""
-    schema = class_schema(form)
-    return schema | {
-        "required": ["apiVersion", "kind", *schema.get("required", [])],
-        "properties": {
-            "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
-            "kind": {"description": "The kind of the document.", "const": kind},
-            **schema["properties"],
-        },
-    }
+def schema_text(kind: type) -> bytes:
+    """Return the published JSON Schema of a type."""
+    folder = resources.files(kind.__module__.rpartition(".")[0])
+    return folder.joinpath(schema_file(kind)).read_bytes()
 
 
-def _worded(error: Any, path: FieldPath) -> FieldError:
-    """Return an error in Kubernetes' words, by the keyword that failed."""
-    value, limit, schema = error.instance, error.validator_value, error.schema
-    match error.validator:
+def schema_file(kind: type) -> str:
+    """Return the name of the file with the JSON Schema of a type, beside the module of the type."""
+    return f"{kind.__name__.removesuffix('Document').lower()}.schema.json"
+
+
+def worded_errors(validator: Any, value: object) -> list[FieldError]:
+    """Return what a validator finds wrong with a value, an error a path, in the order of the paths."""
+    by_path: dict[tuple[str | int, ...], FieldError] = {}
+    for error in islice(chain.from_iterable(map(_worded, validator.iter_errors(value))), MOST_ERRORS):
+        # What else is wrong with a value follows from the first.
+        by_path.setdefault(error.path.segments, error)
+    return [by_path[path] for path in sorted(by_path)]
+
+
+def _worded(error: Any) -> Iterator[FieldError]:
+    """Yield an error in Kubernetes' words, by the keyword that failed."""
+    path, keyword, limit = FieldPath(tuple(error.path)), error.validator, error.validator_value
+    value, schema = error.instance, error.schema
+    match keyword:
         case "additionalProperties":
-            return unknown_field(FieldPath(path.segments[:-1]), error.message, schema["properties"])
+            known = schema["properties"]
+            yield from (unknown_field(path, name, known) for name in value if name not in known)
         case "required":
-            return required_value(path, "", FIELD_MISSING)
+            missing = (name for name in limit if name not in value)
+            yield from (required_value(path.child(name), "", FIELD_MISSING) for name in missing)
         case "type" | "anyOf":
-            return wrong_type(path, _wanted(schema), value)
-        case "enum":
-            return unsupported_value(path, value, limit, VALUE_INVALID)
-        case "const":
-            return unsupported_value(path, value, [limit], VALUE_INVALID)
+            yield wrong_type(path, _wanted(schema), value)
+        case "enum" | "const":
+            yield unsupported_value(path, value, limit if keyword == "enum" else [limit], VALUE_INVALID)
+        case "minimum" | "maximum":
+            bound = "greater" if keyword == "minimum" else "less"
+            yield invalid_value(path, value, f"must be {bound} than or equal to {limit:,}", VALUE_INVALID)
         case "maxLength":
             text = f"Too long: may not be more than {limit:,} characters"
-            return FieldError(path, text, ErrorKind.TOO_LONG, VALUE_INVALID)
-        case "minimum" | "maximum" | "format" as keyword:
-            return invalid_value(path, value, _WORDS[keyword].format(limit), VALUE_INVALID)
-    return _of_size(error, path)
-
-
-def _of_size(error: Any, path: FieldPath) -> FieldError:
-    """Return the error of a text that is another, or of a value with too few or too many entries."""
-    value, limit, title = error.instance, error.validator_value, error.schema.get("title")
-    if title:
-        return invalid_value(path, value, f"must be {title}", VALUE_INVALID)
-    if error.validator.startswith("min"):
-        # An empty value counts as a missing one.
-        return required_value(path, "must not be empty", FIELD_MISSING)
-    text = f"Too many: {len(value):,}: must have at most {limit:,} entries"
-    return FieldError(path, text, ErrorKind.TOO_MANY, VALUE_INVALID)
+            yield FieldError(path, text, ErrorKind.TOO_LONG, VALUE_INVALID)
+        case _ if "title" in schema:
+            yield invalid_value(path, value, f"must be {schema['title']}", VALUE_INVALID)
+        case "maxItems" | "maxProperties":
+            text = f"Too many: {len(value):,}: must have at most {limit:,} entries"
+            yield FieldError(path, text, ErrorKind.TOO_MANY, VALUE_INVALID)
+        case _:
+            # An empty value counts as a missing one.
+            yield required_value(path, "must not be empty", FIELD_MISSING)
 
 
 def _wanted(schema: Any) -> str:
     """Return what a schema allows, with its article."""
     if "enum" in schema:
         return " or ".join(f'"{each}"' for each in schema["enum"])
-    types = schema.get("type", [])
+    types = schema.get("type", ())
     parts = [_NOUNS[each] for each in ([types] if isinstance(types, str) else types) if each in _NOUNS]
     parts += filter(None, map(_wanted, schema.get("anyOf", ())))
     return " or ".join(dict.fromkeys(parts))

@@ -32,7 +32,7 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
         )
         raise DocumentError([f"{file}:1: {text}"])
     found = ErrorList()
-    config = read(LintConfig, document.value, found, document=KIND)
+    config = read(LintConfig, document.value, found)
     found.extend(_parsed_errors(document.value))
     if config is None or found.errors:
         raise DocumentError(document.problems(found.errors))

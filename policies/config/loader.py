@@ -14,7 +14,7 @@ from policies.manifests.documents import ManifestObject, load_strictly, objects_
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import NAME, FieldError, duplicate_value
 from policies.manifests.file_name import shown_file
-from policies.manifests.from_json import from_json
+from policies.manifests.wire import from_json
 
 #: The rule that a second policy of one name breaks.
 NAME_REPEATED = "policy-name-repeated"

@@ -16,7 +16,6 @@ import orjson
 from policies.config.loader import build
 from policies.config.policy_validation import policy_errors, scheduler_errors
 from policies.config.spread_policy import API_VERSION, KIND, NOT_INJECTED, DefaultsMode, SpreadPolicy
-from policies.config.type_schema import Count, Keywords
 from policies.manifests.fields import (
     SPEC,
     VALUE_INVALID,
@@ -27,6 +26,7 @@ from policies.manifests.fields import (
     too_long,
 )
 from policies.manifests.sanitize import cut
+from policies.manifests.wire import Count, Keywords
 from policies.manifests.words import IN_SENTENCE, listed
 
 #: Bytes of the spec of a policy in a cluster, as JSON: what ``policy_validation`` counts, of usual length.

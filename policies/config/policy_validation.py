@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from policies.config.form import form_errors
@@ -30,9 +29,9 @@ from policies.manifests.fields import (
     shown,
     shown_name,
     type_name,
+    unknown_field,
     unsupported_value,
 )
-from policies.manifests.wire import DocumentFields
 from policies.model.api_rules import ApiRule
 from policies.model.labels import (
     label_key_errors,
@@ -40,7 +39,7 @@ from policies.model.labels import (
     label_value_errors,
 )
 from policies.model.validation import constraint_errors
-from policies.rules.base import Rule, all_rules
+from policies.rules.base import all_rules
 from policies.scheduler.configuration import KIND as SCHEDULER_CONFIG_KIND
 
 #: The rule that a document breaks which is no SpreadPolicy.
@@ -84,7 +83,7 @@ def policy_errors(value: object) -> list[FieldError]:
     paths = [error.path.segments for error in by_model]
     by_form = [
         error
-        for error in form_errors(SpreadPolicyDocument, value, KIND)
+        for error in form_errors(SpreadPolicyDocument, value)
         if not any(_nested(error.path.segments, path) for path in paths)
     ]
     return [*by_form, *by_model, *_defaults_errors(value)]
@@ -176,16 +175,13 @@ def _topology_errors(value: object) -> Iterator[FieldError]:
 
 
 def _params_errors(value: object) -> Iterator[FieldError]:
-    """Yield the errors in the settings of rules, by the types that the rules declare."""
+    """Yield the settings of rules that have none; the schema has those of the others."""
     rules = _at(value, "spec", "rules")
-    if not isinstance(rules, dict) or not any(_at(raw, "params") for raw in rules.values()):
-        return
-    known = all_rules()
-    for name, raw in rules.items():
+    for name, raw in rules.items() if isinstance(rules, dict) else ():
         params = _at(raw, "params")
-        if name in known and isinstance(params, dict):
+        if params and isinstance(params, dict) and (rule := all_rules().get(name)) and rule.params is None:
             path = SPEC.child("rules").key(shown_name(name)).child("params")
-            yield from settings_errors(known[name], params, path)
+            yield from (unknown_field(path, each, ()) for each in params)
 
 
 def _defaults_errors(value: object) -> Iterator[FieldError]:
@@ -198,23 +194,6 @@ def _defaults_errors(value: object) -> Iterator[FieldError]:
         yield forbidden(_CONSTRAINTS, detail, DEFAULTS_CONTRADICT)
     if source == DefaultsSource.POLICY and (constraints == [] or "constraints" not in defaults):
         yield required_value(_CONSTRAINTS, "must not be empty when source is policy", FIELD_MISSING)
-
-
-@dataclass(frozen=True)
-class _NoSettings(DocumentFields):
-    """The settings of a rule without any."""
-
-
-def settings_errors(rule: Rule, settings: Mapping[str, Any], path: FieldPath) -> list[FieldError]:
-    """Return the errors in settings of a rule, by the type that it declares for them.
-
-    Args:
-        rule: The rule.
-        settings: The settings, by the names of the attributes of ``Params`` in camelCase.
-        path: Where they are written.
-    """
-    found = form_errors(rule.params or _NoSettings, settings)
-    return [replace(error, path=path + error.path) for error in found]
 
 
 def limit_errors(document: object) -> list[FieldError]:

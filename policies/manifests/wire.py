@@ -1,18 +1,18 @@
-"""Answers as JSON: what is sent is declared once, by the attributes of a dataclass or NamedTuple.
+"""Values of declared types as JSON: answers that are sent, documents and requests that are received.
 
-A member is named like the attribute, in camelCase, and comes in its place. ``Annotated`` has what differs:
-an ``INTERNAL`` attribute is not sent, the members of an ``INLINE`` value take its place, an ``OPTIONAL`` one
-is absent where it is None, ``SentAs`` renames one. Properties marked ``sent`` follow. A class with a method
-``wire_form`` is sent as what that returns.
+A member is named like the attribute of the dataclass or NamedTuple, in camelCase, and comes in its place.
+``Annotated`` has what differs: an ``INTERNAL`` attribute is not sent, the members of an ``INLINE`` value take
+its place, an ``OPTIONAL`` one is absent where it is None, ``SentAs`` renames one. Properties marked ``sent``
+follow. A class with a method ``wire_form`` is sent as what that returns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
-from enum import Enum, auto
+from datetime import date
+from enum import Enum, StrEnum, auto
 from functools import cache
-from types import NoneType, UnionType
+from types import UnionType
 from typing import (
     Annotated,
     Any,
@@ -30,6 +30,7 @@ import orjson
 
 #: What computes a member.
 _Getter = TypeVar("_Getter", bound=Callable[[Any], object])
+_Received = TypeVar("_Received", bound="Received")
 
 
 class Keywords:
@@ -59,14 +60,10 @@ OPTIONAL: Final = Sending.OPTIONAL
 
 
 class Form:
-    """Another type that describes the values in a schema; they are kept as something simpler."""
+    """Another type that describes the values in a schema; they are kept as something simpler, or parsed."""
 
     def __init__(self, described: Any) -> None:
         self.described = described
-
-
-class ParsedForm(Form):
-    """The type as which a value is written that its class parses (``parse``)."""
 
 
 class Received:
@@ -101,7 +98,6 @@ class Member(NamedTuple):
     hint: Any  #: The type of the attribute.
     inline: bool  #: Whether the members of the value take its place.
     optional: bool  #: Whether it is absent where the attribute is None.
-    required: bool  #: Whether it must be there.
 
 
 def sent(getter: _Getter) -> _Getter:
@@ -110,6 +106,7 @@ def sent(getter: _Getter) -> _Getter:
     return getter
 
 
+@cache
 def members(kind: type) -> tuple[Member, ...]:
     """Return the members of a class that are sent, in order.
 
@@ -121,54 +118,20 @@ def members(kind: type) -> tuple[Member, ...]:
     hints = get_type_hints(kind, include_extras=True)
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():
-            if isinstance(value, property) and getattr(value.fget, "sent", False):
+            if isinstance(value, property) and hasattr(value.fget, "sent"):
                 hints[name] = get_type_hints(value.fget, include_extras=True)["return"]
-    left_out = _left_out(kind) if issubclass(kind, Received) else frozenset()
-    if issubclass(kind, DocumentFields):
-        hints = {name: without_none(hint) for name, hint in hints.items()}
+    is_received = issubclass(kind, Received)
     return tuple(
-        _member(name, hint, left_out) for name, hint in hints.items() if INTERNAL not in _marks(hint)
+        Member(
+            next((mark.name for mark in marks if isinstance(mark, SentAs)), document_name(attribute)),
+            attribute,
+            hint,
+            inline=INLINE in marks,
+            optional=OPTIONAL in marks or is_received,
+        )
+        for attribute, hint in hints.items()
+        if INTERNAL not in (marks := get_args(hint)[1:] if get_origin(hint) is Annotated else ())
     )
-
-
-#: The members of classes that were sent.
-_members: Final = cache(members)
-
-
-def _left_out(kind: Any) -> frozenset[str]:
-    """Return the attributes of a dataclass that have a default."""
-    return frozenset(
-        entry.name
-        for entry in fields(kind)
-        if entry.default is not MISSING or entry.default_factory is not MISSING
-    )
-
-
-def _member(attribute: str, hint: Any, left_out: frozenset[str]) -> Member:
-    marks = _marks(hint)
-    name = next((mark.name for mark in marks if isinstance(mark, SentAs)), document_name(attribute))
-    optional, may_lack = OPTIONAL in marks, attribute in left_out
-    return Member(
-        name,
-        attribute,
-        without_none(hint) if optional else hint,
-        inline=INLINE in marks,
-        optional=optional or may_lack,
-        required=not optional and not may_lack,
-    )
-
-
-def without_none(hint: Any) -> Any:
-    """Return a type without None."""
-    if get_origin(hint) is Annotated:
-        return Annotated[without_none(get_args(hint)[0]), *get_args(hint)[1:]]
-    if get_origin(hint) in (Union, UnionType):
-        return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
-    return hint
-
-
-def _marks(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
 def document_name(attribute: str) -> str:
@@ -206,7 +169,7 @@ def _sent(value: Any) -> Any:
         return dict(value)
     found: dict[str, Any] = {}
     kind: Any = type(value)
-    for name, attribute, _, inline, optional, _ in _members(kind):
+    for name, attribute, _, inline, optional in members(kind):
         item = getattr(value, attribute)
         if inline:
             found |= _object(item)
@@ -233,3 +196,53 @@ def _encodable(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | orjson.Fragment):
         return value
     return _encodable(_sent(value))
+
+
+def from_json(kind: type[_Received], raw: Mapping[str, Any]) -> _Received:
+    """Return a value from JSON that has its form (``policies/config/form``); other fields are passed over."""
+    form: Any = kind
+    value: _Received = _builder(form)(raw)
+    return value
+
+
+@cache
+def _builder(hint: Any) -> Callable[[Any], Any]:
+    """Return what builds the values of a type from JSON."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _builder(arguments[0])
+    if origin in (Union, UnionType):
+        return _union([build for build in map(_builder, arguments) if build is not _as_it_is])
+    if origin in (list, tuple):
+        entry = _builder(arguments[0])
+        if entry is _as_it_is:
+            return tuple if origin is tuple else _as_it_is
+        return lambda raw: origin(map(entry, raw))
+    if origin in (dict, Mapping):
+        entry = _builder(arguments[1])
+        return entry if entry is _as_it_is else lambda raw: {key: entry(raw[key]) for key in raw}
+    if isinstance(hint, type) and issubclass(hint, Received):
+        return _dataclass(hint)
+    if hint is date:
+        return date.fromisoformat
+    parse: Callable[[Any], Any] | None = getattr(hint, "parse", None)
+    return parse or (hint if isinstance(hint, type) and issubclass(hint, StrEnum) else _as_it_is)
+
+
+def _as_it_is(raw: Any) -> Any:
+    return raw
+
+
+def _union(builders: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Return what builds one of several types, of which one at most is not as JSON has it."""
+    if not builders:
+        return _as_it_is
+    (build,) = builders
+    return lambda raw: None if raw is None else build(raw)
+
+
+def _dataclass(kind: Any) -> Callable[[Any], Any]:
+    entries = [(entry.name, entry.attribute, _builder(entry.hint)) for entry in members(kind)]
+    return lambda raw: kind(
+        **{attribute: build(raw[name]) for name, attribute, build in entries if name in raw}
+    )

@@ -38,8 +38,7 @@ from policies.manifests.edits import Edit
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
-from policies.manifests.from_json import from_json
-from policies.manifests.wire import DocumentFields
+from policies.manifests.wire import DocumentFields, from_json
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.repository import Repository
 from policies.model.scaling import ScaleUps, Tool

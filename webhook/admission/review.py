@@ -12,7 +12,6 @@ from types import NoneType
 from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
 
 from policies.config import spread_policy
-from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
@@ -22,6 +21,7 @@ from policies.manifests.fields import (
     wrong_type,
 )
 from policies.manifests.json_bytes import JsonError, members, outline, read_json_within, value
+from policies.manifests.wire import Keywords
 from webhook.admission.budget import Budget
 
 #: Values of a review that are read; ordinary ones have some hundreds. This many take some 30 ms, during which

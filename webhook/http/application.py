@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, cast
+from importlib import resources
+from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 
-import orjson
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 
 from policies.config.form import prepare
@@ -21,7 +21,6 @@ from webhook.http.body import Receive, Scope, Send
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.lifespan import live
-from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
 from webhook.http.problems import JSON, RefusalError
 from webhook.http.state import ServerState
@@ -57,6 +56,14 @@ _operation: Final = Blueprint("operation", __name__)
 _api: Final = Blueprint("api", __name__)
 
 
+class ProbeAnswer(TypedDict):
+    """Whether the server can be used."""
+
+    status: Literal["ok", "not ready"]  #: ``ok`` or ``not ready``.
+    reasons: NotRequired[list[str]]  #: Why requests should go elsewhere.
+    warnings: NotRequired[list[str]]  #: What needs attention though the server is ready.
+
+
 class HttpApplication:
     """Answers every request of one process."""
 
@@ -90,6 +97,8 @@ class HttpApplication:
 
 def create_app(state: ServerState) -> Flask:
     """Return the app that answers from ``state``, behind the ASGI side of ``pages.py``."""
+    for route in API_ROUTES.values():
+        prepare(route.request)
     app = Flask("evenkeel", static_folder=None)
     app.extensions[STATE_KEY] = state
     app.register_blueprint(_operation)
@@ -129,7 +138,6 @@ def _answer(route: ApiRoute) -> Response:
 
 
 for _path, _route in API_ROUTES.items():
-    prepare(_route.request)
     _api.add_url_rule(_path, _path, partial(_answer, _route), methods=["POST"])
 
 
@@ -225,9 +233,5 @@ def metrics() -> Response:
 @_operation.get("/openapi.json")
 def openapi() -> Response:
     """Answer the OpenAPI document of the server."""
-    return Response(_openapi(), content_type=JSON)
-
-
-@cache
-def _openapi() -> bytes:
-    return orjson.dumps(document())
+    text = resources.files(__package__).joinpath("openapi.json").read_bytes()
+    return Response(text, content_type=JSON)

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final
 
 from policies.admission.decision import AdmissionVerdict
 from policies.config.context import AdmissionContext, load_context
+from policies.config.form import read
 from policies.config.spread_policy import BUILTIN_PREFIX
-from policies.manifests.documents import ManifestObject, load, objects
+from policies.manifests.documents import ManifestObject, load, load_strictly, objects
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import ErrorList, FieldPath, field_names
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.wire import DocumentFields, Keywords
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKind
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
@@ -33,8 +35,19 @@ VERDICTS: Final = (
     AdmissionVerdict.DENIED,
     AdmissionVerdict.INJECTED,
 )
-#: Every field of ``suite.yaml``.
-FIELDS: Final = field_names("policies", "schedulerConfig", "kubernetesVersion", "workloadKinds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySuite(DocumentFields):
+    """The settings of a suite of `evenkeel policy test`, in its suite.yaml."""
+
+    #: The policies under test: files of the folder, or builtin:NAME.
+    policies: Annotated[tuple[str, ...], Keywords(minItems=1)] = (POLICY,)
+    scheduler_config: str | None = None  #: A KubeSchedulerConfiguration, a file of the folder.
+    #: Kubernetes version of the cluster, in quotes.
+    kubernetes_version: Annotated[str | None, Keywords(examples=["1.34"])] = None
+    #: Custom resources with a pod template, as GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].
+    workload_kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ def read_suite(folder: Path) -> list[Sample]:
     context, cluster = _context(folder, settings), list[ManifestObject]()
     if (folder / CLUSTER).exists():
         cluster = list(_objects(folder / CLUSTER))
-    others = {POLICY, SUITE, CLUSTER, *settings["policies"], settings.get("schedulerConfig")}
+    others = {POLICY, SUITE, CLUSTER, *settings.policies, settings.scheduler_config}
     files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES and path.is_file()]
     samples = [_sample(path, context, cluster) for path in files if path.name not in others]
     if not samples:
@@ -80,42 +93,35 @@ def read_suite(folder: Path) -> list[Sample]:
     return samples
 
 
-def _context(folder: Path, settings: dict[str, Any]) -> AdmissionContext:
+def _context(folder: Path, settings: PolicySuite) -> AdmissionContext:
     """Return the context that evaluates the samples of a folder, but for the cluster."""
-    names = [name if name.startswith(BUILTIN_PREFIX) else str(folder / name) for name in settings["policies"]]
-    config = settings.get("schedulerConfig")
+    names = [name if name.startswith(BUILTIN_PREFIX) else str(folder / name) for name in settings.policies]
+    config = settings.scheduler_config
     try:
         return load_context(
             _read,
             policies=names,
             scheduler_config=str(folder / config) if config else None,
-            kubernetes_version=settings.get("kubernetesVersion"),
-            workload_kinds=settings.get("workloadKinds") or (),
+            kubernetes_version=settings.kubernetes_version,
+            workload_kinds=settings.workload_kinds,
         )
     except UsageError as error:
         raise DocumentError([f"{folder / SUITE}: {error}"]) from error
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _settings(folder: Path) -> PolicySuite:
     """Return the settings in ``suite.yaml``, with defaults for those that it leaves out."""
-    settings, file = {"policies": [POLICY]}, folder / SUITE
+    file = folder / SUITE
     if not file.exists():
-        return settings
-    documents = load(_read(str(file)), str(file))
+        return PolicySuite()
+    documents = load_strictly(_read(str(file)), str(file))
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one document, got {len(documents)}"])
     found, (document,) = ErrorList(), documents
-    given = found.mapping(document.value, FieldPath())
-    found.unknown(given, FieldPath(), known=FIELDS)
-    for name in ("policies", "workloadKinds"):
-        path = FieldPath((name,))
-        for position, entry in enumerate(found.items(given.get(name), path)):
-            found.text(entry, path.index(position))
-    for name in ("schedulerConfig", "kubernetesVersion"):
-        found.text(given.get(name), FieldPath((name,)))
-    if found.errors:
+    settings = read(PolicySuite, document.value, found)
+    if settings is None or found.errors:
         raise DocumentError(document.problems(found.errors))
-    return settings | {name: value for name, value in given.items() if value}
+    return settings
 
 
 def _sample(path: Path, context: AdmissionContext, cluster: list[ManifestObject]) -> Sample:

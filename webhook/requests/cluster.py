@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -16,8 +16,8 @@ from policies.manifests.fields import (
     objects_at,
     required_value,
 )
-from policies.manifests.wire import Keywords, Received, document_name, members
-from policies.model.cluster_kinds import LISTS, NODE, POD, SERVICE, Kind
+from policies.manifests.wire import Keywords, Received
+from policies.model.cluster_kinds import LISTS, NODE, POD, SERVICE
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
@@ -75,16 +75,12 @@ class ClusterList(Received):
     items: _Objects  #: The objects; those of other kinds are passed over.
 
 
-#: What the objects of each list are, by attribute: their apiVersion and kind, which they may leave out.
-_LISTS: Final[dict[str, Kind]] = {
-    entry.attribute: LISTS[document_name(entry.attribute)] for entry in members(ClusterBody)
-}
 #: The kinds that nothing refers to by name: in a request they may be without one.
 NAMELESS_KINDS: Final = frozenset({POD, SERVICE})
 
 
 def index_cluster(
-    cluster: ClusterBody | ClusterList,
+    cluster: Mapping[str, Any],
     path: FieldPath,
     found: ErrorList,
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
@@ -101,11 +97,11 @@ def index_cluster(
     """
     index = ClusterIndex()
     names: set[tuple[str, str, str]] = set()
-    if isinstance(cluster, ClusterList):
+    if "items" in cluster:
         listed = _listed(cluster, path)
     else:
         listed = _by_kind(cluster, path, found)
-        index.list_kinds(kind for name, kind in _LISTS.items() if getattr(cluster, name) is not None)
+        index.list_kinds(kind for name, kind in LISTS.items() if cluster.get(name) is not None)
     for where, obj in listed:
         if kind_of(obj) not in INDEXED_KINDS:
             seen(obj)
@@ -122,11 +118,11 @@ def index_cluster(
 
 
 def _by_kind(
-    cluster: ClusterBody, path: FieldPath, found: ErrorList
+    cluster: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
     """Yield the objects of a cluster with their paths, each with apiVersion and kind."""
-    for name, wanted in _LISTS.items():
-        for where, obj in objects_at(getattr(cluster, name), path.child(document_name(name))):
+    for name, wanted in LISTS.items():
+        for where, obj in objects_at(cluster.get(name), path.child(name)):
             _fill_in(obj, wanted)
             if (obj["apiVersion"], obj["kind"]) == wanted:
                 yield where, obj
@@ -134,12 +130,12 @@ def _by_kind(
                 found.add(_wrong_kind(where, wanted, obj))
 
 
-def _listed(cluster: ClusterList, path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+def _listed(cluster: Mapping[str, Any], path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
     """Yield the objects of a List, or of a typed one (``PodList``), whose items may leave out their kind."""
-    item_kind = cluster.kind.removesuffix("List")
-    for where, obj in objects_at(cluster.items, path.child("items")):
+    item_kind = cluster["kind"].removesuffix("List")
+    for where, obj in objects_at(cluster["items"], path.child("items")):
         if item_kind:
-            _fill_in(obj, (cluster.api_version, item_kind))
+            _fill_in(obj, (cluster.get("apiVersion"), item_kind))
         yield where, obj
 
 

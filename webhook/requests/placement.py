@@ -65,7 +65,9 @@ class DefaultsBody(TypedDict):
 class PlacementFields(Received):
     """The inputs by which pods are scheduled; the server's own for those that are left out."""
 
-    cluster: ClusterBody | ClusterList | None = None  #: The cluster: objects by kind, or a List.
+    # Its lists are read as they are.
+    #: The cluster: objects by kind, or a List.
+    cluster: Annotated[dict[str, Any], Form(ClusterBody | ClusterList)] | None = None
     # Read as kube-scheduler reads them.
     #: The default constraints of the scheduler.
     defaults: Annotated[dict[str, Any], Form(DefaultsBody)] | None = None

@@ -16,6 +16,7 @@ from typing import Final
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
+from policies.config.form import prepare
 from policies.manifests.wire import dumps
 from webhook.http.child_processes import AbandonedError, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
@@ -66,6 +67,8 @@ def create_page(readings: Readings, files: Mapping[str, BuiltFile], access: Page
     app.url_map.merge_slashes = False
     app.before_request(lambda: _check_origin(access))
     for route in ROUTES:
+        if route.body is not None:
+            prepare(route.body)
         view = _view(route, readings, access)
         app.add_url_rule(route.path, f"{route.method} {route.path}", view, methods=[route.method])
     app.add_url_rule("/", "index", lambda: _file(files, INDEX))

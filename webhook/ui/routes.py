@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from policies.config.form import prepare
 from policies.manifests.wire import Received, dumps
 from policies.model.workload_ref import WorkloadRef
 from policies.reports.explain.json import ExplainAnswer
@@ -129,7 +128,6 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
         compute: Computes the answer.
         remote: The route of ``/v1`` that answers the same; empty where there is none.
     """
-    prepare(form)
 
     def work(state: PageState, _names: Names, body: bytes) -> Work:
         used = placing.remote_request if remote and state.cluster.remote is not None else compute

@@ -76,7 +76,7 @@ class KarpenterReader:
         """
         kind, version = text_member(value, "kind"), text_member(value, "apiVersion")
         if kind == OwnKind.INSTANCE_TYPES:
-            types = read(InstanceTypes, value, found, document=kind)
+            types = read(InstanceTypes, value, found)
             if self._types is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
             elif not found.errors:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final, NotRequired, TypeAlias, TypedDict
 
-from policies.config.type_schema import Count, Keywords
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
-from policies.manifests.wire import dumps
+from policies.manifests.wire import Count, Keywords, dumps
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
 

@@ -144,11 +144,7 @@ def are_apart(one: Way, other: Way) -> bool:
 def told_first(document: Any, *several: tuple[Way, Any, set[str]]) -> set[str]:
     """Return the errors of mistakes in the form of a document, or of all where none is one."""
     kind = FORMS.get(document["kind"])
-    of_form = [
-        each
-        for each in several
-        if kind is not None and form_errors(kind, put(document, *each[:2]), document["kind"])
-    ]
+    of_form = [each for each in several if kind is not None and form_errors(kind, put(document, *each[:2]))]
     return set().union(*(each[2] for each in of_form or several))
 
 

@@ -15,7 +15,7 @@ from policies.autoscaler.unneeded import find_unneeded
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import ScaleDownSettings
 from policies.config.policy_set import PolicySet
-from policies.manifests.from_json import from_json
+from policies.manifests.wire import from_json
 from policies.model.deletion_facts import seconds_of
 from policies.model.node import Node
 from policies.placement.core.cluster_simulation import ClusterSimulation

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from policies.config.form import MOST_ERRORS, form_errors, read
-from policies.config.form_validator import MOST_ENTRIES
-from policies.config.type_schema import class_schema
-from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath, invalid_value
-from policies.manifests.wire import OPTIONAL, Count, Keywords, Received, dumps
+from docs.generator.type_schema import class_schema
+from policies.config.form import MOST_ERRORS, worded_errors
+from policies.config.form_validator import MOST_ENTRIES, FormValidator
+from policies.manifests.fields import FieldError
+from policies.manifests.wire import OPTIONAL, Count, Form, Keywords, Received, dumps, from_json
 
 
 class Color(StrEnum):
@@ -50,7 +50,8 @@ class Tree(Received):
     color: Color | None = None  #: A choice.
     leaves: Annotated[list[Leaf], Keywords(maxItems=3)] | None = None  #: Parts.
     top: Annotated[Leaf | None, OPTIONAL] = None  #: A part.
-    either: Leaf | Stem | None = None  #: One of two parts.
+    #: One of two parts.
+    either: Annotated[dict[str, Any], Form(Leaf | Stem)] | None = None
     counts: dict[str, Count] | None = None  #: Numbers.
     word: Annotated[str, Keywords(pattern="^a+$", title="a's")] | None = None  #: A text.
     nodes: Literal["adaptive"] | Annotated[int, Keywords(minimum=1)] | None = None  #: A number or a word.
@@ -58,20 +59,20 @@ class Tree(Received):
     flag: bool | None = None  #: Whether.
     pods: list[dict[str, Any]] | None = None  #: Objects.
 
-    def check(self, found: ErrorList) -> None:
-        """Record a flag without a color."""
-        if self.flag and self.color is None:
-            found.add(invalid_value(FieldPath(("flag",)), self.flag, "needs a color", VALUE_INVALID))
-
 
 POD: dict[str, Any] = {"kind": "Pod"}
 VALIDATOR = Draft202012Validator(class_schema(Tree))
+OWN_VALIDATOR = FormValidator(class_schema(Tree))
+
+
+def _form_errors(value: object) -> list[FieldError]:
+    return worded_errors(OWN_VALIDATOR, value)
 
 
 def _read(**fields: Any) -> tuple[Tree | None, list[str]]:
-    found = ErrorList()
-    tree = read(Tree, {"pod": POD, **fields}, found)
-    return tree, [str(error) for error in found.errors]
+    value = {"pod": POD, **fields}
+    errors = [str(error) for error in _form_errors(value)]
+    return None if errors else from_json(Tree, value), errors
 
 
 def test_everything() -> None:
@@ -96,7 +97,7 @@ def test_everything() -> None:
         color=Color.RED,
         leaves=[Leaf(leaf_name="a", size=9), Leaf(leaf_name="b")],
         top=Leaf(leaf_name="c"),
-        either=Stem(stem_name="d", metadata=[1]),
+        either={"stemName": "d", "metadata": [1]},
         counts={"x": 0},
         word="aa",
         nodes="adaptive",
@@ -118,7 +119,9 @@ def test_what_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("fields", "errors"),
     [
-        pytest.param({"pod": None}, ["pod: Required value"], id="null for what must be there"),
+        pytest.param(
+            {"pod": None}, ["pod: Invalid value: null: must be an object"], id="null for what must be there"
+        ),
         pytest.param({"pod": {}}, ["pod: Required value: must not be empty"], id="an empty object"),
         pytest.param({"pod": 3}, ["pod: Invalid value: 3: must be an object"], id="no object"),
         pytest.param(
@@ -169,11 +172,13 @@ def test_what_is_left_out() -> None:
             {"nodes": 1.5}, ['nodes: Invalid value: 1.5: must be "adaptive" or an integer'], id="neither type"
         ),
         pytest.param({"share": "1"}, ['share: Invalid value: "1": must be a number'], id="no number"),
-        pytest.param({"flag": True}, ["flag: Invalid value: true: needs a color"], id="two fields"),
         pytest.param(
-            {"flag": True, "colr": "red"},
-            ['colr: unknown field "colr", did you mean "color"?'],
-            id="a slip in one of two fields",
+            {"counts": {"a": "b"}, "colr": "red"},
+            [
+                'colr: unknown field "colr", did you mean "color"?',
+                'counts[a]: Invalid value: "b": must be an integer',
+            ],
+            id="a slip, and an entry of a mapping",
         ),
         pytest.param({"pods": [{}, None]}, ["pods[1]: Invalid value: null: must be an object"], id="null"),
         pytest.param({"pods": [3]}, ["pods[0]: Invalid value: 3: must be an object"], id="no objects"),
@@ -206,11 +211,11 @@ _JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*class_schema(Tree)["properties"], "x"]), _JSON, max_size=5))
 def test_published_schema_decides(document: dict[str, Any]) -> None:
     """A value has errors where the published schema has, and what is built of another is sent as it was."""
-    errors = form_errors(Tree, document)
+    errors = _form_errors(document)
 
     assert VALIDATOR.is_valid(document) == (not errors)
     if not errors:
-        tree = read(Tree, document, ErrorList())
+        tree = from_json(Tree, document)
         sent = orjson.loads(dumps(tree))
         assert {name: value for name, value in document.items() if value is not None}.items() <= sent.items()
 
@@ -228,7 +233,7 @@ def test_published_schema_decides(document: dict[str, Any]) -> None:
 )
 def test_what_is_hostile_is_cheap(name: str, value: object) -> None:
     """What is wrong with a large value is short, and of many mistakes as many are worded as anyone reads."""
-    errors = form_errors(Tree, {"pod": POD, name: value})
+    errors = _form_errors({"pod": POD, name: value})
 
     assert (name == "nodes") == (not errors)
     assert len(errors) <= MOST_ERRORS
@@ -239,7 +244,7 @@ def test_unknown_fields_are_cut() -> None:
     """A hundred thousand of them are not compared with the known ones."""
     raw = dict.fromkeys(map(str, range(100_000)))
 
-    assert len(form_errors(Tree, raw)) <= MOST_ERRORS
+    assert len(_form_errors(raw)) <= MOST_ERRORS
 
 
 def test_depth_costs_nothing() -> None:
@@ -248,11 +253,11 @@ def test_depth_costs_nothing() -> None:
     for _ in range(100_000):
         deep = {"a": deep}
 
-    assert [] == form_errors(Tree, {"pod": deep, "pods": [deep]})
+    assert [] == _form_errors({"pod": deep, "pods": [deep]})
 
 
 def test_a_limit_of_lists_without_one() -> None:
     """Where each entry is looked into there are no more than can be."""
-    (error,) = form_errors(Tree, {"pod": POD, "counts": dict.fromkeys(map(str, range(MOST_ENTRIES + 1)), 1)})
+    (error,) = _form_errors({"pod": POD, "counts": dict.fromkeys(map(str, range(MOST_ENTRIES + 1)), 1)})
 
     assert str(error).endswith("must have at most 10,000 entries")

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.generator.published import document_schemas
 from policies.config.form import form_errors
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.schema import published_schema
 from policies.config.spread_policy import API_VERSION
 from policies.manifests.wire import DocumentFields
 from tests.builders import a_policy
@@ -81,7 +81,7 @@ DOCUMENTS = {
     kind: {"apiVersion": API_VERSION, "kind": kind, **document} for kind, (_, document) in _FORMS.items()
 }
 VALIDATORS = {
-    kind: jsonschema.Draft202012Validator(published_schema(form)) for kind, (form, _) in _FORMS.items()
+    kind: jsonschema.Draft202012Validator(document_schemas()[form]) for kind, (form, _) in _FORMS.items()
 }
 #: Values that are wrong in most places, each in a way of its own.
 _VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -90,7 +90,7 @@ _VALUES: st.SearchStrategy[Any] = st.sampled_from(
 
 
 def _errors(kind: str, document: Any) -> list[str]:
-    return [str(error) for error in form_errors(_FORMS[kind][0], document, kind)]
+    return [str(error) for error in form_errors(_FORMS[kind][0], document)]
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:

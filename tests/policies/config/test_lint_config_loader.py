@@ -5,9 +5,9 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
+from docs.generator.published import document_schemas
 from policies.config.lint_config import ChartRelease, ChartReleases, FailOn, LintConfig, Rendering
 from policies.config.lint_config_loader import load_lint_config
-from policies.config.schema import published_schema
 from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import FailOnSkipped
 
@@ -74,4 +74,4 @@ def test_mistakes(text: str, lines: int) -> None:
 
 def test_the_schema() -> None:
     """The schema is one of draft 2020-12."""
-    jsonschema.Draft202012Validator.check_schema(published_schema(LintConfig))
+    jsonschema.Draft202012Validator.check_schema(document_schemas()[LintConfig])

@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from docs.generator.type_schema import class_schema
 from policies.config.policy_resource import PolicyStatus, policy_status, summary_of
 from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
-from policies.config.type_schema import class_schema
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.words import IN_SENTENCE
 from tests.policies.config.documents import SOFT

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from policies.config.policy_validation import settings_errors
-from policies.manifests.fields import FieldPath
+from policies.config.policy_validation import policy_errors
 from policies.manifests.wire import DocumentFields
 from policies.rules.base import Context, Rule, all_rules
+from tests.builders import a_policy
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,24 @@ def a_rule(params: type[Params] | None = Params) -> Rule:
     return replace(all_rules()["wrong-type"], params=params)
 
 
+def _errors(rule: str, params: dict[str, Any]) -> list[str]:
+    return [str(error.path) for error in policy_errors(a_policy(rules={rule: {"params": params}}))]
+
+
 @pytest.mark.parametrize(
-    ("raw", "expected"),
+    ("rule", "params", "paths"),
     [
-        pytest.param({}, [], id="nothing"),
-        pytest.param({"inUse": True, "most": 4, "share": 1, "knownKeys": ["a"]}, [], id="4 good"),
-        pytest.param({"in_use": True}, ["in_use"], id="not as documents spell it"),
-        pytest.param(
-            {"inUse": 1, "most": True, "knownKeys": "a"}, ["inUse", "knownKeys", "most"], id="3 types"
-        ),
-        pytest.param({"knownKeys": [1]}, ["knownKeys[0]"], id="a type in a list"),
+        pytest.param("no-spread", {}, [], id="nothing"),
+        pytest.param("no-spread", {"minReplicas": 4}, [], id="one that is right"),
+        pytest.param("no-spread", {"min_replicas": 4}, ["min_replicas"], id="not as documents spell it"),
+        pytest.param("no-spread", {"minReplicas": True}, ["minReplicas"], id="another type"),
+        pytest.param("wrong-type", {"a": 1, "b": 2}, ["a", "b"], id="a rule without settings"),
+        pytest.param("a-later-rule", {"a": 1}, [], id="a rule of another version"),
     ],
 )
-def test_errors(raw: dict[str, Any], expected: list[str]) -> None:
+def test_errors(rule: str, params: dict[str, Any], paths: list[str]) -> None:
     """Unknown names and wrong types are told, all at once."""
-    assert expected == [str(error.path) for error in settings_errors(a_rule(), raw, FieldPath())]
-
-
-def test_a_rule_without_settings() -> None:
-    """Such a rule takes none."""
-    assert 1 == len(list(settings_errors(a_rule(None), {"a": 1}, FieldPath())))
+    assert [f"spec.rules[{rule}].params.{path}" for path in paths] == _errors(rule, params)
 
 
 def test_build() -> None:

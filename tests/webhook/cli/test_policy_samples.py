@@ -11,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from policies.reports.generate_schemas import report_schemas
+from docs.generator.published import report_schemas
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.webhook.lint.test_policy_suites import a_suite
 from webhook.cli.policy import command
@@ -86,7 +86,7 @@ def test_formats(tmp_path: Path) -> None:
     cases = ET.fromstring(done["junit"].stdout)
 
     assert {2} == {each.exit_code for each in done.values()}
-    jsonschema.validate(report, report_schemas()["policy_test.schema.json"])
+    jsonschema.validate(report, report_schemas()["policies/reports/policy_test.schema.json"])
     assert yaml.safe_load(done["yaml"].stdout) == report
     assert (2, 1, 1) == (report["samples"], report["failed"], len(report["notRead"]))
     assert [False, True, True] == [each["asExpected"] for each in report["objects"]]

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from werkzeug.test import TestResponse
 
+from docs.generator.openapi import document
 from policies.model.cluster_kinds import LISTS
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, defaults
@@ -26,7 +27,6 @@ from webhook.http.admission import PHASES
 from webhook.http.api_routes import API_ROUTES
 from webhook.http.application import create_app
 from webhook.http.authorization.authorizer import ClosedAuthorizer
-from webhook.http.openapi import document
 from webhook.http.state import ServerState
 
 DOCUMENT = document()

@@ -21,7 +21,7 @@ from policies.placement.core.actions import (
     UntaintNode,
 )
 from webhook.requests.actions import MOST_ACTIONS, actions_of
-from webhook.requests.simulate import SimulationFields
+from webhook.requests.simulate import SimulateRequest
 
 AT = FieldPath(("actions",))
 
@@ -42,7 +42,7 @@ def test_every_action() -> None:
         {"label": {"node": "n3", "key": "rack", "value": ""}},
         {"add": {"like": "n1", "labels": [{"key": "rack", "value": "r2"}]}},
     ]
-    request = read(SimulationFields, {"actions": raw}, ErrorList())
+    request = read(SimulateRequest, {"queue": [], "actions": raw}, ErrorList())
     assert request is not None
     zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(12)]
 
@@ -107,6 +107,6 @@ def test_every_action() -> None:
 )
 def test_what_is_wrong(raw: Any, expected: list[str]) -> None:
     """Every mistake is named at its place."""
-    errors = form_errors(SimulationFields, {"actions": raw})
+    errors = form_errors(SimulateRequest, {"actions": raw})
 
     assert expected == sorted(str(error.path) for error in errors)

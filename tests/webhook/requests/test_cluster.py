@@ -12,7 +12,7 @@ from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod
 from tests.policies.reports.verdicts import on
 from webhook.requests.cluster import index_cluster
-from webhook.requests.placement import PlacementFields
+from webhook.requests.score import ScoreRequest
 
 NODE: dict[str, Any] = {"metadata": {"name": "n1"}}
 PATH = FieldPath(("cluster",))
@@ -21,7 +21,7 @@ PATH = FieldPath(("cluster",))
 def _read(raw: Any) -> tuple[int, int, list[str]]:
     """Return how many nodes and pods are read, and the paths of errors."""
     found = ErrorList()
-    request = read(PlacementFields, {"cluster": raw}, found)
+    request = read(ScoreRequest, {"pod": a_pod(), "cluster": raw}, found)
     index = ClusterIndex()
     if request is not None:
         assert request.cluster is not None

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 
 import pytest
 
-from policies.manifests.wire import Received
 from webhook.requests.frame import RequestError, read_request
-
-
-@dataclass(frozen=True, kw_only=True)
-class Form(Received):
-    """A request."""
-
-    pod: str | None = None  #: A text.
+from webhook.requests.simulate import SimulateRequest
 
 
 @pytest.mark.parametrize(
@@ -31,7 +23,7 @@ class Form(Received):
 def test_what_is_no_json(body: bytes) -> None:
     """It is one error, without fields."""
     with pytest.raises(RequestError) as caught:
-        read_request(Form, body)
+        read_request(SimulateRequest, body)
 
     assert () == caught.value.errors
     assert "JSON" in caught.value.message
@@ -41,7 +33,7 @@ def test_what_is_no_json(body: bytes) -> None:
 def test_what_is_no_object(body: bytes, given: str) -> None:
     """Only an object is read further."""
     with pytest.raises(RequestError) as caught:
-        read_request(Form, body)
+        read_request(SimulateRequest, body)
 
     assert f"the request: Invalid value: {given}: must be an object" == caught.value.message
 
@@ -56,7 +48,7 @@ def test_what_is_no_object(body: bytes, given: str) -> None:
 def test_message(body: bytes, message: str) -> None:
     """The message is the first error, and how many there are besides; another process says the same."""
     with pytest.raises(RequestError) as caught:
-        read_request(Form, body)
+        read_request(SimulateRequest, body)
     error = pickle.loads(pickle.dumps(caught.value))
 
     assert message in error.message

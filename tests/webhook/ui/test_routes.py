@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import jsonschema
 import pytest
 
-from policies.config.type_schema import standalone_schema
+from docs.generator.type_schema import standalone_schema
 from tests.waiting import eventually
 from tests.webhook.ui.pages import DEPLOYMENT, PageClient, a_client
 from webhook.ui.manifest import PageError

@@ -8,12 +8,12 @@ import jsonschema
 import orjson
 from hypothesis import given
 
+from docs.generator.published import report_schemas
 from policies.reports.audit import json as audit_json
 from policies.reports.audit.run import AuditRun
-from policies.reports.generate_schemas import report_schemas
 from tests.policies.reports.audit.audits import HOSTILE_RUNS, an_audit_run
 
-VALIDATOR = jsonschema.Draft202012Validator(report_schemas()["audit.schema.json"])
+VALIDATOR = jsonschema.Draft202012Validator(report_schemas()["policies/reports/audit.schema.json"])
 
 
 def test_json(golden: Callable[[str, str], str]) -> None:

@@ -9,12 +9,12 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from policies.reports.generate_schemas import report_schemas
+from docs.generator.published import report_schemas
 from policies.reports.lint.json import render
 from policies.reports.lint.run import LintRun
 from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
-FORM = report_schemas()["lint.schema.json"]
+FORM = report_schemas()["policies/reports/lint.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

@@ -9,12 +9,12 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from policies.reports.generate_schemas import report_schemas
+from docs.generator.published import report_schemas
 from policies.reports.plan.json import SCHEMA, render
 from policies.reports.plan.run import PlanRun
 from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN
 
-FORM = report_schemas()["plan.schema.json"]
+FORM = report_schemas()["policies/reports/plan.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

@@ -6,13 +6,13 @@ import json
 
 import jsonschema
 
+from docs.generator.published import report_schemas
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
-from policies.reports.generate_schemas import report_schemas
 from policies.reports.policy.check import SCHEMA, render_json, render_text
 from tests.policies.reports.findings import FINDINGS
 
-FORM = report_schemas()["policy_check.schema.json"]
+FORM = report_schemas()["policies/reports/policy_check.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 
-from policies.config.type_schema import class_schema, standalone_schema, type_schema
+from docs.generator.type_schema import class_schema, standalone_schema, type_schema
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, Keywords, SentAs, sent
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from docs.generator.type_schema import Schema, class_schema, summary
 from policies.config.policy_resource import PolicyStatus
 from policies.config.spread_policy import API_VERSION, CRD_NAME, GROUP, KIND, PLURAL, SpreadPolicy
-from policies.config.type_schema import Schema, class_schema, summary
 
 #: How people abbreviate the resource.
 SHORT_NAME: Final = "spol"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from http import HTTPStatus
-from typing import Any, Final, Literal, NotRequired, TypedDict, get_type_hints
+from typing import Any, Final, get_type_hints
 
-from policies.config.type_schema import Definitions, Schema, attribute_docs, summary, type_schema
+from deploy.release.project import VERSION
+from docs.generator.type_schema import Definitions, Schema, attribute_docs, summary, type_schema
 from webhook.admission.review import API_VERSION, ReviewAnswer
-from webhook.distribution import release
 from webhook.http.api_routes import API_ROUTES, ApiRoute
+from webhook.http.application import ProbeAnswer
 from webhook.http.problems import JSON, ErrorAnswer
 from webhook.rbac import PROXIED_HEADER
 from webhook.requests.screen import Screen
@@ -68,21 +69,13 @@ _SECURITY_SCHEMES: Final[dict[str, Schema]] = {
 }
 
 
-class ProbeAnswer(TypedDict):
-    """Whether the server can be used."""
-
-    status: Literal["ok", "not ready"]  #: ``ok`` or ``not ready``.
-    reasons: NotRequired[list[str]]  #: Why requests should go elsewhere.
-    warnings: NotRequired[list[str]]  #: What needs attention though the server is ready.
-
-
 def document() -> dict[str, Any]:
     """Return the document, OpenAPI 3.1."""
     return {
         "openapi": OPENAPI,
         "info": {
             "title": "Evenkeel",
-            "version": release(),
+            "version": VERSION,
             "description": "Keeps Kubernetes workloads spread over nodes, racks and zones.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

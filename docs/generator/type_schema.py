@@ -32,9 +32,7 @@ from typing import (
     is_typeddict,
 )
 
-from policies.manifests.wire import Count as Count  # noqa: PLC0414
-from policies.manifests.wire import DocumentFields, Form, Received, members
-from policies.manifests.wire import Keywords as Keywords  # noqa: PLC0414
+from policies.manifests.wire import OPTIONAL, DocumentFields, Form, Keywords, Received, members
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -115,8 +113,12 @@ def _sent_entries(kind: type) -> Iterator[_Entry]:
     """Yield the members of a class; those of an inline value are there in each of its forms, or optional."""
     docs = attribute_docs(kind)
     form: Any = kind
-    defaults = {entry.name: entry.default for entry in fields(form)} if issubclass(kind, Received) else {}
-    for name, attribute, hint, inline, _, required in members(kind):
+    defaults = {
+        entry.name: entry.default
+        for entry in (fields(form) if issubclass(kind, Received) else ())
+        if entry.default is not MISSING or entry.default_factory is not MISSING
+    }
+    for name, attribute, hint, inline, _ in members(kind):
         if inline:
             forms = _forms(hint)
             for form in forms:
@@ -127,7 +129,19 @@ def _sent_entries(kind: type) -> Iterator[_Entry]:
         else:
             default = defaults.get(attribute)
             keywords: Schema = {} if default in (None, MISSING, ()) else {"default": default}
-            yield _Entry(name, hint, docs[attribute], required, keywords)
+            is_optional = OPTIONAL in getattr(hint, "__metadata__", ())
+            described = without_none(hint) if is_optional or issubclass(kind, DocumentFields) else hint
+            required = not is_optional and attribute not in defaults
+            yield _Entry(name, described, docs[attribute], required, keywords)
+
+
+def without_none(hint: Any) -> Any:
+    """Return a type without None."""
+    if get_origin(hint) is Annotated:
+        return Annotated[without_none(get_args(hint)[0]), *get_args(hint)[1:]]
+    if get_origin(hint) in (Union, UnionType):
+        return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
+    return hint
 
 
 def _forms(hint: Any) -> tuple[type, ...]:
@@ -188,7 +202,7 @@ def _union(parts: list[Schema]) -> Schema:
     """Return the schema of what one of several allows; keywords of one type do not concern others."""
     types = [part["type"] for part in parts if isinstance(part.get("type"), str) and "const" not in part]
     if len(set(types)) < len(parts):
-        return {"anyOf": parts}
+        return {"anyOf": [each for part in parts for each in part.get("anyOf", [part])]}
     schema: Schema = {"type": types}
     for part in parts:
         schema = part | schema
