@@ -27,27 +27,26 @@ MOST_ENTRIES: Final = 10_000
 _OPAQUE: Final = {"type": "object"}
 
 
-def _assertion(kind: type | tuple[type, ...], holds: Callable[[Any, Any], bool]) -> _Keyword:
-    """Return the function of a keyword that concerns values of a type."""
+def _assertion(holds: Callable[[Any, Any, Any], bool]) -> _Keyword:
+    """Return the function of a keyword, from what says whether it holds of a value."""
 
-    def keyword(_validator: Any, limit: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if isinstance(value, kind) and not holds(value, limit):
+    def keyword(validator: Any, limit: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if not holds(validator, value, limit):
             yield ValidationError("")
 
     return keyword
 
 
-def _counted(kind: type, compare: Callable[[int, int], bool]) -> _Keyword:
-    return _assertion(kind, lambda value, limit: compare(len(value), limit))
+def _counted(kind: Any, compare: Callable[[int, int], bool]) -> _Keyword:
+    return _assertion(lambda _, value, limit: not isinstance(value, kind) or compare(len(value), limit))
+
+
+def _compared(compare: Callable[[float, float], bool]) -> _Keyword:
+    return _assertion(lambda _, value, limit: not isinstance(value, int | float) or compare(value, limit))
 
 
 def _has_type(validator: Any, value: Any, types: Any) -> bool:
     return any(validator.is_type(value, each) for each in ([types] if isinstance(types, str) else types))
-
-
-def _type(validator: Any, types: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    if not _has_type(validator, value, types):
-        yield ValidationError("")
 
 
 def _any_of(validator: Any, branches: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
@@ -84,24 +83,26 @@ def _entries(keyword: str, kind: Any) -> _Keyword:
     return look
 
 
-_NUMBERS: Final = (int, float)
 _COUNTED: Final[Mapping[str, type]] = {"Length": str, "Items": list, "Properties": dict}
 
 FormValidator: Final[Any] = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     {
-        "type": _type,
-        "enum": _assertion(object, lambda value, allowed: value in allowed),
+        "type": _assertion(_has_type),
+        "enum": _assertion(lambda _, value, allowed: value in allowed),
         "anyOf": _any_of,
-        "additionalProperties": _entries("additionalProperties", dict),
-        "patternProperties": _entries("patternProperties", dict),
-        "propertyNames": _entries("propertyNames", dict),
         "items": _entries("items", list),
-        "minimum": _assertion(_NUMBERS, operator.ge),
-        "maximum": _assertion(_NUMBERS, operator.le),
+        **{
+            name: _entries(name, dict)
+            for name in ("additionalProperties", "patternProperties", "propertyNames")
+        },
+        "minimum": _compared(operator.ge),
+        "maximum": _compared(operator.le),
         **{f"min{what}": _counted(kind, operator.ge) for what, kind in _COUNTED.items()},
         **{f"max{what}": _counted(kind, operator.le) for what, kind in _COUNTED.items()},
-        "pattern": _assertion(str, lambda text, pattern: re.search(pattern, text) is not None),
+        "pattern": _assertion(
+            lambda _, value, pattern: not isinstance(value, str) or bool(re.search(pattern, value))
+        ),
     },
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
         {
