@@ -33,6 +33,8 @@ from policies.manifests.wire import Received, from_json
 #: Errors of one value that are collected, more than anyone fixes at once.
 MOST_ERRORS: Final = 100
 
+#: Errors of meaning that are so whatever other fields say.
+_OF_ONE_FIELD: Final = frozenset({ErrorKind.INVALID, ErrorKind.NOT_SUPPORTED, ErrorKind.DUPLICATE})
 #: What a type of JSON is called, in the order in which several are listed.
 _NOUNS: Final = {
     "object": "an object",
@@ -52,15 +54,25 @@ def read(kind: type[_T], value: object, found: ErrorList) -> _T | None:
     Args:
         kind: The type.
         value: What JSON or YAML has.
-        found: Takes what is wrong with its form, or else what the type's own ``check`` finds.
+        found: Takes what is wrong with its form, and what the type's own ``check`` finds; in a value without
+            its form that looks at the fields that have it, if these make one.
     """
     errors = form_errors(kind, value)
     found.extend(errors)
-    if errors or not isinstance(value, dict):
+    if not isinstance(value, dict):
         return None
-    built = from_json(kind, value)
-    built.check(found)
-    return built
+    if not errors:
+        built = from_json(kind, value)
+        built.check(found)
+        return built
+    wrong = {error.path.segments[:1] for error in errors}
+    right = {name: value[name] for name in value if (name,) not in wrong}
+    # There may be more errors than were collected, and what is required may be gone.
+    if not form_errors(kind, right):
+        meant = ErrorList()
+        from_json(kind, right).check(meant)
+        found.extend(error for error in meant.errors if error.kind in _OF_ONE_FIELD)
+    return None
 
 
 def form_errors(kind: type, value: object) -> list[FieldError]:
@@ -122,7 +134,7 @@ def _worded(error: Any) -> Iterator[FieldError]:
         case "maxLength":
             text = f"Too long: may not be more than {limit:,} characters"
             yield FieldError(path, text, ErrorKind.TOO_LONG, VALUE_INVALID)
-        case _ if "title" in schema:
+        case _ if "title" in schema and keyword in schema:
             yield invalid_value(path, value, f"must be {schema['title']}", VALUE_INVALID)
         case "maxItems" | "maxProperties":
             text = f"Too many: {len(value):,}: must have at most {limit:,} entries"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from docs.generator.published import document_schemas
 from policies.config.form import form_errors
+from policies.config.form_validator import MOST_ENTRIES
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import NodeGroups
@@ -131,6 +132,14 @@ def test_no_object(document: object) -> None:
     (error,) = _errors(OwnKind.LINT_CONFIG, document)
 
     assert "must be an object" in error
+
+
+def test_too_many_fields() -> None:
+    """Of a document with more fields than are looked at, that is said."""
+    document = DOCUMENTS[OwnKind.LINT_CONFIG] | dict.fromkeys(map(str, range(MOST_ENTRIES)))
+    (error,) = _errors(OwnKind.LINT_CONFIG, document)
+
+    assert error.endswith("must have at most 10,000 entries")
 
 
 def test_texts(golden: Callable[[str, str], str]) -> None:

@@ -88,6 +88,11 @@ def test_node_groups(autoscale: list[dict[str, Any]], added: int, *, met: bool) 
         pytest.param(
             {"loseAtMost": None, "oneANode": True, "enforce": True}, ["enforce"], id="nothing to enforce"
         ),
+        pytest.param(
+            {"loseAtMost": 3, "oneANode": True, "enforce": True},
+            ["loseAtMost"],
+            id="what to enforce is no text",
+        ),
         pytest.param({"loseAtMost": "4/3"}, ["loseAtMost"], id="no share"),
         pytest.param({"loseAtMost": 3}, ["loseAtMost"], id="no text"),
         pytest.param({"topologyKey": 3, "oneANode": 1}, ["oneANode", "topologyKey"], id="wrong types"),

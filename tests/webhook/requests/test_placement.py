@@ -48,6 +48,16 @@ LIST = {"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnywa
             ["cluster", "defaults", "kubernetesVersion", "pod", "x"],
             id="everything wrong",
         ),
+        pytest.param(
+            {"cluster": 3, "kubernetesVersion": "new"},
+            ["cluster", "kubernetesVersion"],
+            id="the form of one field, the meaning of another",
+        ),
+        pytest.param(
+            {f"x{number:03}": 1 for number in range(200)} | {"defaults": 3, "kubernetesVersion": "new"},
+            [f"x{number:03}" for number in range(100)],
+            id="more errors than anyone fixes",
+        ),
     ],
 )
 def test_errors(fields: dict[str, Any], paths: list[str]) -> None:
