@@ -7,10 +7,11 @@ opaque here. A value without errors can be built (``policies/manifests/wire``).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -95,8 +96,7 @@ def _validator(kind: type) -> Any:
 
 def schema_text(kind: type) -> bytes:
     """Return the published JSON Schema of a type."""
-    folder = resources.files(kind.__module__.rpartition(".")[0])
-    return folder.joinpath(schema_file(kind)).read_bytes()
+    return Path(inspect.getfile(kind)).with_name(schema_file(kind)).read_bytes()
 
 
 def schema_file(kind: type) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from http import HTTPStatus
-from importlib import resources
+from pathlib import Path
 from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
@@ -233,5 +233,4 @@ def metrics() -> Response:
 @_operation.get("/openapi.json")
 def openapi() -> Response:
     """Answer the OpenAPI document of the server."""
-    text = resources.files(__package__).joinpath("openapi.json").read_bytes()
-    return Response(text, content_type=JSON)
+    return Response(Path(__file__).with_name("openapi.json").read_bytes(), content_type=JSON)
