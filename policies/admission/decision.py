@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import orjson
@@ -17,7 +18,6 @@ import orjson
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import Enforcement, SpreadPolicy
-from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.json_patch import AddOperation
 from policies.model.snapshot import Namespace, Snapshot

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut, member, text_member
 from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule

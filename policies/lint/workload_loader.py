@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.manifests.api_groups import is_of_kubernetes
-from policies.manifests.cached_property import cached_property
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import (
     METADATA,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
-from policies.manifests.cached_property import cached_property
 from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, text_member

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from policies.manifests.cached_property import cached_property
 from policies.model.cluster_kinds import CLAIM
 from policies.model.node import Node, without_transient
 from policies.model.priority import PriorityClass

@@ -6,10 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple, Self
 
-from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import (
     LABELS,
     METADATA,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.manifests.cached_property import cached_property
 from policies.model.node_affinity import NodeOperator, NodeRequirement, parse_int64
 from policies.scheduler.node_table import MISSING
 

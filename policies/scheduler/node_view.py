@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.manifests.cached_property import cached_property
 from policies.model.labels import LabelSelector
 from policies.model.node_affinity import (
     NodeAffinity,

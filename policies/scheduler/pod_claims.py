@@ -6,9 +6,9 @@ Source: ``GetPodVolumeClaims``, ``pkg/scheduler/framework/plugins/volumebinding/
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
-from policies.manifests.cached_property import cached_property
 from policies.model.cluster_kinds import (
     ATTACHMENT,
     CLAIM,

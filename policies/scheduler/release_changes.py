@@ -8,9 +8,9 @@ is meant.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Final
 
-from policies.manifests.cached_property import cached_property
 from policies.model.pod_reading import AmountReading, PodReading
 from policies.model.taints import Taint
 from policies.model.version import MATCH_LABEL_KEYS_SINCE, KubernetesVersion

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.manifests.cached_property import cached_property
 from policies.model.pod import Pod
 from policies.model.pod_reading import EVERY_AMOUNT, in_older_release
 from policies.model.resources import Requests

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
-from policies.manifests.cached_property import cached_property
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.node import Node
 from policies.model.node_affinity import NodeAffinity

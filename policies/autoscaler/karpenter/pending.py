@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from policies.autoscaler.karpenter.requirements import (
@@ -18,7 +19,6 @@ from policies.autoscaler.karpenter.requirements import (
 )
 from policies.autoscaler.karpenter.topology import CountedNodes
 from policies.autoscaler.pod_groups import OF_POD
-from policies.manifests.cached_property import cached_property
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.interpod_terms import InterPodTerm
 from policies.model.node_affinity import NodeRequirement

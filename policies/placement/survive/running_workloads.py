@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
-from policies.manifests.cached_property import cached_property
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.workload_ref import WorkloadRef

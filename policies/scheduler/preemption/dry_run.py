@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.manifests.cached_property import cached_property
 from policies.model.pod import BoundPod
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.noderesources import fit_rejections

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.manifests.cached_property import cached_property
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import PodVolumes
