@@ -8,7 +8,6 @@ that they go with the last of one's own. The annotation that names their policy 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -32,8 +31,6 @@ from policies.model.pod_template import INJECTED_ANNOTATION, LAST_APPLIED
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.model.workload import Workload
 
-#: Labels of a selector up to which the decision is kept for the next pod.
-MAX_KEPT_LABELS = 16
 #: The fields of a constraint that may be left out, so that an update does not show whose they are.
 _OPTIONAL = ("matchLabelKeys", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
 
@@ -52,29 +49,16 @@ def decide_mutation(workload: Workload, context: AdmissionContext) -> Decision:
             why = f"{plan}: {context.withheld}" if plan is Skip.WITHHELD else str(plan)
             return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": why})
     note = _unknown_owner(workload, context)
-    # What is kept must be bounded. A pod has its selector from objects that the API server validated; a note
-    # names an owner, which may be any text of the pod.
-    is_small = len(plan.selector.match_labels) <= MAX_KEPT_LABELS and not plan.selector.match_expressions
-    inject = _kept_injection if workload.kind.is_pod and is_small and not note else _injection
     # A warning on a pod that a controller creates reaches no person.
     warns = not context.made_by_controller(workload)
-    annotated = bool(workload.annotations)
-    return inject(plan, workload.kind.constraints_path, annotated=annotated, warns=warns, note=note)
-
-
-def _injection(plan: Injection, path: FieldPath, *, annotated: bool, warns: bool, note: str) -> Decision:
-    """Return the decision for all objects of which the arguments are equal."""
+    patch = injection_patch(plan, workload.kind.constraints_path, annotated=bool(workload.annotations))
     return Decision(
         verdict=AdmissionVerdict.INJECTED,
         warnings=(_told(plan),) if warns else (),
-        patch=injection_patch(plan, path, annotated=annotated),
+        patch=patch,
         audit={"injected": f"{plan.policy}: {_describe(plan)}{note}"},
         injected=len(plan.constraints),
     )
-
-
-#: The pods of a controller come one after the other, and get the same.
-_kept_injection = lru_cache(maxsize=256)(_injection)
 
 
 def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tuple[AddOperation, ...]:

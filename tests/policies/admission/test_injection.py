@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.admission import injection
 from policies.admission.admission_rules import rules_at_admission
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.injection import decide_mutation, remnants
@@ -126,19 +125,6 @@ def test_it_is_a_warning() -> None:
     path = FieldPath(("spec", "template", "spec", "topologySpreadConstraints", 0))
     assert ("evenkeel.dev/injected-by", (path,)) == (warning.topic, warning.paths)
     assert "matchLabelKeys and" in warning.text
-
-
-def test_what_is_kept_is_bounded() -> None:
-    """Pods of one owner share a decision, but no text that a pod makes up is kept."""
-    context = a_context(a_policy(defaults=defaults()), cluster=[SERVICE])
-    pods = [a_pod(name=name, owner=("batch/v1", "Parallel", "p")) for name in ("one", "two")]
-    unknown = a_pod(owner=("apps/v1", "ReplicaSet", "n" * 1_000_000))
-    first, second = (decide_mutation(read(pod), context) for pod in pods)
-
-    assert first is second
-    kept = injection._kept_injection.cache_info().currsize
-    assert AdmissionVerdict.INJECTED == decide_mutation(read(unknown), context).verdict
-    assert kept == injection._kept_injection.cache_info().currsize
 
 
 #: Labels of the pods, and keys that a selector asks for: what controllers generate, and what people write.
