@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any, Literal, NotRequired, TypedDict
 
 
@@ -38,11 +37,7 @@ def segments_of(path: str) -> tuple[str, ...]:
 
 def add(segments: Iterable[str | int], value: object) -> AddOperation:
     """Return the operation that adds a value at a path."""
-    return {"op": "add", "path": _known_pointer(tuple(segments)), "value": value}
-
-
-#: Admission adds at the same few paths again and again.
-_known_pointer = lru_cache(maxsize=64)(pointer)
+    return {"op": "add", "path": pointer(segments), "value": value}
 
 
 class PatchOperation(TypedDict):

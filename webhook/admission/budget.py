@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -76,7 +75,6 @@ class Budget:
         return work(), self.clock() - began
 
 
-@lru_cache(maxsize=64)
 def usable_s(query: str) -> float:
     """Return how many seconds of a request's timeout are ours; a timeout that is no duration is no timeout.
 

@@ -8,10 +8,9 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath
@@ -286,50 +285,6 @@ def test_many_mistakes_of_one_rule_hide_none_of_another(constraint: dict[str, An
     errors = Counter(error.rule for error in constraint_errors([*entries, 7], PATH, labels={}))
 
     assert {rule: MAX_ERRORS, "max-skew-not-positive": 1, "wrong-type": 1} == errors
-
-
-def mostly(*good: object, bad: list[object]) -> st.SearchStrategy[object]:
-    """Return values of which one in some ten is bad, so that many lists have none."""
-    return st.sampled_from([*good * (20 * len(bad)), *bad])
-
-
-nearly_usual = st.lists(
-    st.fixed_dictionaries(
-        {
-            "maxSkew": mostly(1, 2, bad=[0, -1, True, 1.0, "1", None, 2**31]),
-            "topologyKey": mostly(*"abcdefgh", bad=["", "a b", "k" * 300, None, 1]),
-            "whenUnsatisfiable": mostly(
-                "DoNotSchedule", "ScheduleAnyway", bad=["Never", "", None, [], {"a": 1}]
-            ),
-            "labelSelector": mostly(
-                {"matchLabels": {"app": "web"}},
-                {"matchLabels": {}},
-                bad=[
-                    {"matchLabels": {"app": "-"}},
-                    {"matchLabels": {"app": 1}},
-                    {"matchLabels": {f"l{number}": "" for number in range(MAX_SIZE)}},
-                    {"matchLabels": None},
-                    {},
-                    [],
-                    None,
-                ],
-            ),
-        },
-    ),
-    max_size=20,
-)
-
-
-@examples(300)
-@given(raw=nearly_usual)
-@example(raw=[a_constraint(), a_constraint(topologyKey="host")])
-@example(raw=[a_constraint(topologyKey=f"key-{number}") for number in range(100)])
-def test_usual_lists_have_no_errors(raw: list[dict[str, Any]]) -> None:
-    """A list that passes because of its usual form has no errors either way."""
-    with mock.patch("policies.model.validation._is_usual", return_value=False):
-        expected = constraint_errors(raw, PATH, labels={"app": "web"})
-
-    assert expected == constraint_errors(raw, PATH, labels={"app": "web"})
 
 
 json_values = st.recursive(
