@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import doctest
 import inspect
-import re
 import sys
 import textwrap
 from collections import defaultdict
@@ -33,8 +32,6 @@ COMMANDS = [
     *(module for module in MODULES if module.parts[:2] == ("webhook", "cli")),
     Path("conformance/command.py"),
 ]
-#: The module whose words all texts take; certs imports nothing of ours.
-WORDS = Path("policies/manifests/words.py")
 
 
 @cache
@@ -68,32 +65,6 @@ def test_examples_in_docstrings(module: Path) -> None:
 def test_tests_stand_where_their_package_is(tests: Path) -> None:
     """The tests of a module are in the folder of its package, under their name or that of what uses it."""
     assert tests.parts[0] not in PACKAGES or (ROOT / tests.parent).is_dir()
-
-
-@for_each([module for module in MODULES if module.parts[0] != "certs" and module != WORDS])
-def test_lists_and_numbers_are_worded_in_one_module(module: Path) -> None:
-    """Omitted items of a list are counted, and nouns agree with numbers, by ``WORDS``, not by hand."""
-    assert [] == [
-        ast.unparse(node) for node in ast.walk(_tree(module)) if _counts_rest(node) or _adds_s(node)
-    ]
-
-
-def _counts_rest(node: ast.AST) -> bool:
-    """Return whether a text has ``and N more`` or ``and N others``."""
-    if not isinstance(node, ast.JoinedStr):
-        return False
-    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-    return re.search(r"\{\} (more|others?)\b", text) is not None and "and {}" in text
-
-
-def _adds_s(node: ast.AST) -> bool:
-    """Return whether an expression is the s of a noun; a verb has it for one thing."""
-    match node:
-        case ast.IfExp(test=ast.Compare(ops=[ast.Eq()]), body=ast.Constant(""), orelse=ast.Constant("s")):
-            return True
-        case ast.IfExp(test=ast.Compare(ops=[ast.Gt()]), body=ast.Constant("s"), orelse=ast.Constant("")):
-            return True
-    return False
 
 
 def test_an_option_of_several_commands_is_declared_once() -> None:

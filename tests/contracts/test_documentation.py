@@ -58,11 +58,6 @@ OPTIONS_OF_OTHERS = {
 EVENT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
-def test_the_readme_is_short() -> None:
-    """People read a page, not a book."""
-    assert 110 >= len(PAGES["README.md"].splitlines())
-
-
 @pytest.mark.parametrize("rule", [*sorted(set(ApiRule) - OF_DOCUMENTS), UNSCHEDULABLE])
 def test_every_rule_of_the_api_is_documented(rule: str) -> None:
     """A rule that an object can be exempt from is named where denials are explained."""
