@@ -44,6 +44,7 @@ from policies.manifests.findings import Severity
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "affinity-allows-one-domain"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
 NEEDS = frozenset({WorkloadPart.NODE_AFFINITY})

@@ -51,6 +51,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import counts_only_its_own
 
+ID = "affinity-below-min-domains"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/MaterializeInc/materialize/pull/36516"
 NEEDS = frozenset({WorkloadPart.MIN_DOMAINS})

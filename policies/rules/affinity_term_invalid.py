@@ -44,6 +44,7 @@ from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "affinity-term-invalid"
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity"
 NEEDS = frozenset({WorkloadPart.POD_AFFINITY})

@@ -51,6 +51,7 @@ from policies.model.topology_keys import domain_noun
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "affinity-term-without-selector"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/117025"
 NEEDS = frozenset({WorkloadPart.POD_AFFINITY})

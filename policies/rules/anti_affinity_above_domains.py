@@ -61,6 +61,7 @@ from policies.scheduler.workload_topology import (
     nodes_are_added,
 )
 
+ID = "anti-affinity-above-domains"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/emissary-ingress/emissary/pull/1391"
 NEEDS_INVENTORY = True

@@ -80,6 +80,7 @@ from policies.model.topology_keys import domain_noun, is_misspelled
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
+ID = "anti-affinity-misses-own-pod"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/hashicorp/vault-helm/issues/73"
 AT_ADMISSION = AtAdmission.SKIP

@@ -55,6 +55,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import may_bind
 
+ID = "autoscaler-adds-one-node-a-loop"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
 TOOL = Tool.CLUSTER_AUTOSCALER

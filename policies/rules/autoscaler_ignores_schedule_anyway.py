@@ -50,6 +50,7 @@ from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "autoscaler-ignores-schedule-anyway"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/enhancements/issues/3990"
 TOOL = Tool.CLUSTER_AUTOSCALER

@@ -67,6 +67,7 @@ from policies.model.scaling import Tool, reads_scheduler_config
 from policies.rules.base import Context, Problem, RuleTarget, ToolParams
 from policies.scheduler.configuration import PLUGIN, config_errors
 
+ID = "autoscaler-ignores-scheduler-defaults"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
 TARGET = RuleTarget.SCHEDULER_CONFIG

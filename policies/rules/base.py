@@ -5,6 +5,8 @@ docstring is the manual (Markdown, fixed headings); the YAML under *Fails* and *
 which put an excerpt into the Deployment, or the constraint, of ``reports/lint/rule_manual`` first.
 The constants say the rest:
 
+- ``ID``: its name in findings, policies and metrics, like the file's. An ``ApiRule`` is a rule of the API
+  server: an error that is found in reading the object. Such a module is its manual, ``ID`` and ``SEE``.
 - ``SEVERITY``: how bad a finding is, unless the problem or a policy says otherwise.
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
@@ -17,8 +19,6 @@ The constants say the rest:
 - ``DECIDABLE``: whether the nodes that an autoscaler adds decide it, where its node groups are known.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings (``DocumentFields``) with defaults; its docstring names each.
-
-A rule of the API server (``ApiRule``) is its manual and ``SEE``: it is an error, found in reading the object.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.manifests.wire import DocumentFields, from_json
-from policies.model.api_rules import API_RULES, ApiRule
+from policies.model.api_rules import ApiRule
 from policies.model.repository import Repository
 from policies.model.scaling import ScaleUps, Tool
 from policies.model.storage_objects import StorageClass
@@ -186,7 +186,7 @@ class ToolParams(DocumentFields):
 class Rule:
     """A rule, as its module defines it; there is one of each."""
 
-    id: str  #: The module's name, with hyphens.
+    id: str  #: What findings, policies and metrics call it.
     severity: Severity  #: How bad a finding is that has no severity of its own.
     summary: str  #: The first line of the manual.
     manual: str  #: The manual.
@@ -248,6 +248,7 @@ class Rule:
 
 #: The types of what the module of a rule declares.
 _DECLARATIONS: Final[Mapping[str, type]] = {
+    "ID": str,
     "SEVERITY": Severity,
     "SEE": str,
     "TARGET": RuleTarget,
@@ -261,9 +262,9 @@ _DECLARATIONS: Final[Mapping[str, type]] = {
     "DECIDABLE": bool,
 }
 #: What every rule declares; the rest has defaults.
-_REQUIRED: Final = ("SEVERITY", "SEE")
+_REQUIRED: Final = ("ID", "SEVERITY", "SEE")
 #: The same of a rule of the API server.
-_REQUIRED_OF_API: Final = ("SEE",)
+_REQUIRED_OF_API: Final = ("ID", "SEE")
 #: Targets whose problems something else reports.
 _WITHOUT_CHECK: Final = (RuleTarget.FILE, RuleTarget.NEXT_POD)
 
@@ -280,17 +281,16 @@ def all_rules() -> dict[str, Rule]:
     for finder, name, _ in sorted(pkgutil.iter_modules(rules.__path__), key=lambda entry: entry.name):
         if name == "base":
             continue
-        rule_id = name.replace("_", "-")
         wrong: Iterable[str]
         try:
             module = import_module(f"{rules.__name__}.{name}")
         except Exception as error:  # noqa: BLE001  # whatever a module that is being written does
             wrong = (f"{type(error).__name__}: {error}",)
         else:
-            wrong = tuple(_wrong_declarations(rule_id, module))
+            wrong = tuple(_wrong_declarations(module))
             if not wrong:
-                found[rule_id] = _rule(rule_id, module)
-        problems += (f"{getattr(finder, 'path', '')}/{name}.py: rule {rule_id}: {text}" for text in wrong)
+                found[str(module.ID)] = _rule(module)
+        problems += (f"{getattr(finder, 'path', '')}/{name}.py: {text}" for text in wrong)
     if problems:
         raise DocumentError(problems)
     return found
@@ -343,9 +343,9 @@ def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
     return iter(())
 
 
-def _wrong_declarations(rule_id: str, module: ModuleType) -> Iterator[str]:
+def _wrong_declarations(module: ModuleType) -> Iterator[str]:
     """Yield the declarations that a module lacks to be a rule, or makes with another type."""
-    is_api_rule = rule_id in API_RULES
+    is_api_rule = isinstance(getattr(module, "ID", None), ApiRule)
     if not module.__doc__:
         yield "the docstring is missing: it is the manual"
     for name, wanted in _DECLARATIONS.items():
@@ -373,14 +373,14 @@ def _has_default(entry: Field[Any]) -> bool:
     return entry.default is not MISSING or entry.default_factory is not MISSING
 
 
-def _rule(rule_id: str, module: ModuleType) -> Rule:
+def _rule(module: ModuleType) -> Rule:
     manual: Final = module.__doc__ or ""
-    is_api_rule, tool = rule_id in API_RULES, getattr(module, "TOOL", None)
+    is_api_rule, tool = isinstance(module.ID, ApiRule), getattr(module, "TOOL", None)
     check, needs = getattr(module, "check", _nothing), getattr(module, "NEEDS", None)
     if is_api_rule and check is _nothing:
-        check, needs = api_check(ApiRule(rule_id)), frozenset({rule_id})
+        check, needs = api_check(module.ID), frozenset({module.ID})
     return Rule(
-        id=rule_id,
+        id=str(module.ID),
         severity=getattr(module, "SEVERITY", Severity.ERROR),
         summary=manual.partition("\n")[0],
         manual=manual,

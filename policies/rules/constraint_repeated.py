@@ -42,4 +42,7 @@ topologySpreadConstraints:
 Keep one of them. To select by two conditions at once, write both into one `labelSelector`.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.CONSTRAINT_REPEATED
 SEE = "https://github.com/kubernetes/website/pull/49962"

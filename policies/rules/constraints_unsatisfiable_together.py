@@ -74,6 +74,7 @@ from policies.scheduler.workload_topology import (
     nodes_are_added,
 )
 
+ID = "constraints-unsatisfiable-together"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
 NEEDS_INVENTORY = True

@@ -54,6 +54,7 @@ from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "daemon-set-with-hard-constraint"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FairwindsOps/polaris/issues/911"
 NEEDS = frozenset({WorkloadPart.DAEMON_SET})

@@ -49,6 +49,7 @@ from policies.model.scaling import Tool
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "descheduler-ignores-min-domains"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/descheduler/issues/855"
 TOOL = Tool.DESCHEDULER

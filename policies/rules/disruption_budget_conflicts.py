@@ -43,6 +43,7 @@ from policies.model.scaling import DisruptionBudget, scaled
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "disruption-budget-conflicts"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/nais/naiserator/pull/268"
 NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT})

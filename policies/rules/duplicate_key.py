@@ -61,6 +61,7 @@ from policies.model.repository import AUTOSCALER, BUDGET, SCALED_OBJECT, is_sche
 from policies.model.workload_kinds import WorkloadKinds
 from policies.rules.base import Context, Problem, RuleTarget
 
+ID = "duplicate-key"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
 TARGET = RuleTarget.MANIFEST

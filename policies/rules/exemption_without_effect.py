@@ -41,6 +41,7 @@ from __future__ import annotations
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
+ID = "exemption-without-effect"
 SEVERITY = Severity.WARNING
 SEE = "https://docs.astral.sh/ruff/rules/unused-noqa/"
 TARGET = RuleTarget.FILE

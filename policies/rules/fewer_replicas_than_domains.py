@@ -48,6 +48,7 @@ from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import WorkloadTopology
 
+ID = "fewer-replicas-than-domains"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws-samples/appmod-blueprints/issues/892"
 NEEDS_INVENTORY = True

@@ -46,6 +46,7 @@ from policies.rules.base import Context, Problem
 from policies.scheduler.release_changes import Behavior
 from policies.scheduler.releases import dropped_fields, dropped_of_pod, field_since
 
+ID = "field-not-in-release"
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
 

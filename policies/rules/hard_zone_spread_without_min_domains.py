@@ -55,6 +55,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import may_bind
 
+ID = "hard-zone-spread-without-min-domains"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/105291"
 DECIDABLE = True

@@ -86,6 +86,7 @@ from policies.model.labels import LabelSelector
 from policies.model.topology_keys import meant_key
 from policies.rules.base import Context, Problem, RuleTarget
 
+ID = "injected-constraint-dead"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kyverno/policies/tree/main/other/spread-pods-across-topology"
 TARGET = RuleTarget.INJECTION

@@ -82,6 +82,7 @@ from policies.manifests.findings import Severity
 from policies.model.foreign_policies.constraints import ForeignInjection, injected_errors
 from policies.rules.base import Context, Problem, RuleTarget
 
+ID = "injected-constraint-invalid"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kyverno/kyverno/issues/10655"
 TARGET = RuleTarget.INJECTION

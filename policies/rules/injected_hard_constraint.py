@@ -89,6 +89,7 @@ from policies.model.constraint import WhenUnsatisfiable
 from policies.model.foreign_policies.constraints import ForeignInjection
 from policies.rules.base import Context, Problem, RuleTarget
 
+ID = "injected-hard-constraint"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/devantler-tech/platform/pull/1661"
 TARGET = RuleTarget.INJECTION

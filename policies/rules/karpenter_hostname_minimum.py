@@ -50,6 +50,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import may_bind
 
+ID = "karpenter-hostname-minimum"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws/karpenter-provider-aws/issues/4666"
 TOOL = Tool.KARPENTER

@@ -28,4 +28,7 @@ labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}
 Write labels of the pod's template below `matchLabels`, which is enough nearly always.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.LABEL_SELECTOR_INVALID
 SEE = "https://github.com/kubernetes/kubernetes/pull/111802"

@@ -44,6 +44,7 @@ from policies.model.labels import LabelSelector, Operator, label_selector_errors
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, api_check
 
+ID = ApiRule.MATCH_LABEL_KEY_IN_SELECTOR
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
 NEEDS = frozenset({ApiRule.MATCH_LABEL_KEY_IN_SELECTOR})

@@ -22,4 +22,7 @@ matchLabelKeys: [pod-template-hash, tier]
 List keys alone, such as `pod-template-hash`.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.MATCH_LABEL_KEY_INVALID
 SEE = "https://github.com/kubernetes/enhancements/issues/3243"

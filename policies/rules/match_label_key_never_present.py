@@ -63,6 +63,7 @@ from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
+ID = "match-label-key-never-present"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/47554"
 NEEDS = frozenset({WorkloadPart.MATCH_LABEL_KEYS})

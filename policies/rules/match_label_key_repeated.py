@@ -32,6 +32,7 @@ from policies.model.match_label_keys import repeated_match_label_keys
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "match-label-key-repeated"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True

@@ -27,4 +27,7 @@ Select the labels of the workload's own selector, or for a Job, a CronJob or a P
 label of the template that no other pods have.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR
 SEE = "https://github.com/kubernetes/kubernetes/issues/116535"

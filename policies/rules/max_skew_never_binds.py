@@ -47,6 +47,7 @@ from policies.model.scaling import rolling_update
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
+ID = "max-skew-never-binds"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FoundationDB/fdb-kubernetes-operator/issues/896"
 AT_ADMISSION = AtAdmission.SKIP

@@ -28,4 +28,7 @@ maxSkew: 1
 Write `maxSkew: 1`, or how far apart the counts of two domains may be.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.MAX_SKEW_NOT_POSITIVE
 SEE = "https://github.com/kubernetes/kubernetes/pull/77327"

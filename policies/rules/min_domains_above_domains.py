@@ -44,6 +44,7 @@ from policies.scheduler.workload_topology import (
     nodes_are_added,
 )
 
+ID = "min-domains-above-domains"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/115320"
 NEEDS_INVENTORY = True

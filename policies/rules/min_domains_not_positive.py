@@ -22,4 +22,7 @@ minDomains: 3
 Write the number of domains below which a pod should rather wait, or leave the field out.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.MIN_DOMAINS_NOT_POSITIVE
 SEE = "https://github.com/kubernetes/enhancements/pull/3030"

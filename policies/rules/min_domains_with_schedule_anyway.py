@@ -28,4 +28,7 @@ Leave `minDomains` out, or write `DoNotSchedule` if pods should stay pending unt
 domains.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY
 SEE = "https://github.com/kubernetes/kubernetes/pull/107674"

@@ -40,6 +40,7 @@ from policies.manifests.wire import DocumentFields
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
+ID = "no-spread"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/stackrox/kube-linter/issues/894"
 OPT_IN = True

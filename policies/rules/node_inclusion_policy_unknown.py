@@ -22,4 +22,7 @@ Write `Honor` to leave out nodes that the pod may not use, `Ignore` to count the
 fields, affinity is honored and taints are ignored.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.NODE_INCLUSION_POLICY_UNKNOWN
 SEE = "https://github.com/kubernetes/kubernetes/issues/106127"

@@ -70,6 +70,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, MissingObjectError, Problem
 from policies.scheduler.workload_topology import may_bind
 
+ID = "preemptible-spread"
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#known-limitations"
 AT_ADMISSION = AtAdmission.SKIP

@@ -62,6 +62,7 @@ from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import counts_its_own
 
+ID = "revision-key-missing"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
 FIXABLE = True

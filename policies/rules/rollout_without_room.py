@@ -59,6 +59,7 @@ from policies.scheduler.workload_topology import (
     nodes_are_added,
 )
 
+ID = "rollout-without-room"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/116891"
 NEEDS_INVENTORY = True

@@ -71,6 +71,7 @@ from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem, RuleTarget
 from policies.scheduler.configuration import CONFIG_UNKNOWN, config_errors
 
+ID = "scheduler-config-invalid"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/rancher/rke2/issues/6641"
 TARGET = RuleTarget.SCHEDULER_CONFIG

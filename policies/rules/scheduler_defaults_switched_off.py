@@ -55,6 +55,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.configuration import SYSTEM_CONSTRAINTS
 
+ID = "scheduler-defaults-switched-off"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
 NEEDS = frozenset({WorkloadPart.SOFT})

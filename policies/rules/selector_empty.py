@@ -44,6 +44,7 @@ from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.release_changes import CHANGES, Behavior
 
+ID = "selector-empty"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/141339"
 NEEDS = frozenset({WorkloadPart.EMPTY_SELECTOR})

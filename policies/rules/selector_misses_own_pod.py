@@ -45,6 +45,7 @@ from policies.model.neighbors import named, titles
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "selector-misses-own-pod"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/Dynatrace/dynatrace-operator/pull/1900"
 FIXABLE = True

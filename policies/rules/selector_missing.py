@@ -38,6 +38,7 @@ from policies.model.controller_labels import own_selector_edits
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
+ID = "selector-missing"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/135797"
 AT_ADMISSION = AtAdmission.DENY

@@ -51,6 +51,7 @@ from policies.model.labels import LabelSelector, Operator
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
+ID = "selector-names-revision-label"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/fluxcd/flagger/issues/801"
 AT_ADMISSION = AtAdmission.DENY

@@ -94,6 +94,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
+ID = "selector-shared"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/zalando-incubator/kubernetes-on-aws/pull/8254"
 NEEDS = frozenset({WorkloadPart.SELECTOR})

@@ -50,6 +50,7 @@ from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import EligibleDomain, WorkloadTopology
 
+ID = "single-domain"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
 NEEDS_INVENTORY = True

@@ -67,6 +67,7 @@ from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.profile import Plugin, Profile, StrategyType
 
+ID = "soft-constraint-outweighed"
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"
 NEEDS = frozenset({WorkloadPart.SOFT})

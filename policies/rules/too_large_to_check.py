@@ -37,4 +37,7 @@ labelSelector:
 Select the pods by a label of their own instead of by a list of values.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.TOO_LARGE_TO_CHECK
 SEE = "https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/"

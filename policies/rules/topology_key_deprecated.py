@@ -48,6 +48,7 @@ from policies.model.topology_keys import RENAMED, RENAMED_SINCE
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "topology-key-deprecated"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/grafana/helm-charts/pull/2496"
 FIXABLE = True

@@ -22,4 +22,7 @@ Name a label that the nodes carry: `topology.kubernetes.io/zone` for zones, `kub
 nodes.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.TOPOLOGY_KEY_MISSING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"

@@ -44,6 +44,7 @@ from policies.model.topology_keys import HOSTNAME, is_mistaken, similar_keys
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "topology-key-on-no-node"
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True

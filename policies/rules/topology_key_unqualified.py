@@ -56,6 +56,7 @@ from policies.model.topology_keys import SET_BY_KUBERNETES, is_mistaken, meant_k
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
+ID = "topology-key-unqualified"
 SEVERITY = Severity.ERROR
 FIXABLE = True
 SEE = "https://github.com/kyverno/policies/tree/main/other-mpol/spread-pods-across-topology"

@@ -65,6 +65,7 @@ from policies.model.workload import Workload
 from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import Context, Problem, api_check
 
+ID = ApiRule.UNKNOWN_FIELD
 SEE = "https://github.com/kubernetes/autoscaler/pull/4663"
 
 

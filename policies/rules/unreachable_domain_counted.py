@@ -66,6 +66,7 @@ from policies.scheduler.workload_topology import (
     nodes_are_added,
 )
 
+ID = "unreachable-domain-counted"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
 NEEDS_INVENTORY = True

@@ -33,6 +33,7 @@ from __future__ import annotations
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
+ID = "unreadable"
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/configuration/overview/#general-configuration-tips"
 TARGET = RuleTarget.FILE

@@ -39,6 +39,7 @@ from __future__ import annotations
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
+ID = "unschedulable"
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending"
 TARGET = RuleTarget.NEXT_POD

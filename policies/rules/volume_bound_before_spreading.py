@@ -74,6 +74,7 @@ from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import may_bind
 
+ID = "volume-bound-before-spreading"
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode"
 DECIDABLE = True

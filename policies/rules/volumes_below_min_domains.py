@@ -89,6 +89,7 @@ from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import UndecidedError
 from policies.scheduler.workload_topology import WorkloadTopology, counts_only_its_own
 
+ID = "volumes-below-min-domains"
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
 NEEDS = frozenset({WorkloadPart.CLAIM_TEMPLATES})

@@ -30,4 +30,7 @@ Write `ScheduleAnyway` to prefer an even spread, `DoNotSchedule` to insist on on
 otherwise.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.WHEN_UNSATISFIABLE_UNKNOWN
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"

@@ -31,4 +31,7 @@ Write numbers without quotes, label values that look like numbers or booleans wi
 objects as such. Give a workload the `spec` of its pods.
 """
 
+from policies.model.api_rules import ApiRule
+
+ID = ApiRule.WRONG_TYPE
 SEE = "https://github.com/open-telemetry/opentelemetry-helm-charts/issues/746"

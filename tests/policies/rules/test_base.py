@@ -62,6 +62,7 @@ from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.rules.base import AtAdmission, Problem
 
+ID = "%s"
 SEVERITY = Severity.ERROR
 SEE = "https://example.com"
 AT_ADMISSION = AtAdmission.%s
@@ -83,7 +84,7 @@ def fresh_rules() -> Iterator[None]:
 
 
 def test_every_module_is_a_rule() -> None:
-    """The folder is the register: each module but two is a rule, and its name the id, in order."""
+    """The folder is the register: each module but two is a rule, named like the id that it declares."""
     names = sorted(path.stem for path in Path(rules.__path__[0]).glob("[!_]*.py") if path.stem != "base")
 
     assert [name.replace("_", "-") for name in names] == list(all_rules())
@@ -91,8 +92,9 @@ def test_every_module_is_a_rule() -> None:
 
 @pytest.mark.parametrize("rule", sorted(set(ApiRule) - OF_DOCUMENTS))
 def test_every_rule_of_the_api_has_a_manual(rule: ApiRule) -> None:
-    """A check of workloads that the API server makes is a rule like any other."""
+    """A check of workloads that the API server makes is a rule like any other, and declares whose it is."""
     assert RuleTarget.WORKLOAD is all_rules()[rule].target
+    assert all_rules()[rule].is_api_rule
 
 
 @pytest.mark.usefixtures("fresh_rules")
@@ -101,10 +103,10 @@ def test_a_rule_is_one_file(
     at_admission: AtAdmission, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A module in the folder is enough: the linter runs the rule, and admission as the module says."""
-    name = f"new_{at_admission}"
-    (tmp_path / f"{name}.py").write_text(NEW_RULE % at_admission.name)
+    name = f"new-{at_admission}"
+    (tmp_path / f"another_{at_admission}.py").write_text(NEW_RULE % (name, at_admission.name))
     monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(tmp_path)])
-    rule = all_rules()[name.replace("_", "-")]
+    rule = all_rules()[name]
 
     assert (Severity.ERROR, "A rule that is new.") == (rule.severity, rule.summary)
     assert rule in Selection().rules()
@@ -116,12 +118,13 @@ def test_a_rule_is_one_file(
 HALF_WRITTEN = {
     "empty": ("", [
         "the docstring is missing: it is the manual",
+        "ID is missing: must be of type str",
         "SEVERITY is missing: must be of type Severity",
         "SEE is missing: must be of type str",
         "check is missing: must be a function of the target and the context that yields problems",
     ]),
     "types": (
-        '"""A rule."""\nSEVERITY = "error"\nSEE = "https://example.com"\nFIXABLE = "yes"\ncheck = 3\n',
+        '"""A rule."""\nID = "a"\nSEVERITY = "error"\nSEE = "https://a.test"\nFIXABLE = "yes"\ncheck = 3\n',
         [
             'SEVERITY: must be of type Severity, got "error"',
             'FIXABLE: must be of type bool, got "yes"',
@@ -129,7 +132,7 @@ HALF_WRITTEN = {
         ],
     ),
     "settings": (
-        NEW_RULE % "WARN" + "\n\nclass Params:\n    most: int\n",
+        NEW_RULE % ("a", "WARN") + "\n\nclass Params:\n    most: int\n",
         ["Params: must be a dataclass of DocumentFields whose fields all have defaults"],
     ),
     "import": ("from policies.rules.base import Promblem\n", ["ImportError: cannot import name 'Promblem'"]),
@@ -147,7 +150,7 @@ def test_half_written_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         all_rules()
 
     expected = [
-        f"{tmp_path}/half_{name}.py: rule half-{name}: {problem}"
+        f"{tmp_path}/half_{name}.py: {problem}"
         for name, (_, problems) in sorted(HALF_WRITTEN.items())
         for problem in problems
     ]
@@ -161,10 +164,10 @@ def test_half_written_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_rule_that_fails(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception of a check says which rule it comes from, in the linter and at admission."""
-    text = (NEW_RULE % "WARN").replace('yield Problem(FieldPath(), "is new")', body)
+    text = (NEW_RULE % ("failing", "WARN")).replace('yield Problem(FieldPath(), "is new")', body)
     (tmp_path / f"failing_{len(body)}.py").write_text(text)
     monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(tmp_path)])
-    rule = all_rules()[f"failing-{len(body)}"]
+    rule = all_rules()["failing"]
     workload = Workload.read(a_workload(), kind_of("Deployment", "apps"), "shop")
     manifests = [entry for document in load(text_of(a_workload()), "web.yaml") for entry in objects(document)]
     context = AdmissionContext(policies=())
