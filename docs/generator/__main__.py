@@ -50,7 +50,6 @@ def _files() -> Mapping[Path, str]:
     """Return the content that each generated file should have."""
     reference = {
         "commands.md": commands.page_of_commands(),
-        "renamed.md": commands.page_of_renames(),
         "settings.md": commands.page_of_settings(),
         "documents.md": documents.page_of_documents(),
         "http.md": http.page_of_routes(),

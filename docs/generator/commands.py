@@ -1,4 +1,4 @@
-"""The reference of the command line, from click, its old names, and the settings of the server."""
+"""The reference of the command line, from click, and the settings of the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import groupby
 import click
 
 from docs.generator.markdown import code, page, table
-from webhook.cli import renames, shared_options
+from webhook.cli import shared_options
 from webhook.cli.command import describing_command
 from webhook.cli.main import command as evenkeel
 from webhook.settings import options
@@ -24,12 +24,6 @@ _FORMATS = """\
 `-o FORMAT` prints an answer in another format, `-o FORMAT=FILE` writes it to a file. `text` is the default,
 or YAML where there is none. `lint` and `plan` take several. `snapshot -o FILE` writes JSON; other commands
 print text."""
-_OLD = """\
-The old names in this table work in this release, and stderr says the new one. The next release does not have
-them."""
-_KEPT = """\
-What `evenkeel simulate` did for other questions has commands of its own. The options below work as before and
-stay; the help of `evenkeel simulate` no longer lists them."""
 
 
 def page_of_settings() -> str:
@@ -45,16 +39,6 @@ def page_of_commands() -> str:
     """Return every command with its help text and options."""
     context = click.Context(evenkeel, info_name="evenkeel", **evenkeel.context_settings)
     return page("Commands", _FORMATS, _formats(context), *_described(evenkeel, context, level=2))
-
-
-def page_of_renames() -> str:
-    """Return the tables of old names with their new ones."""
-    listed = tuple(renames.rows())
-    old, kept = (
-        table(("before", "now"), ((code(was), code(new)) for was, new, goes in listed if goes is wanted))
-        for wanted in (True, False)
-    )
-    return page("Renamed commands and options", _OLD, old, "## Split off", _KEPT, kept)
 
 
 def _formats(context: click.Context) -> str:

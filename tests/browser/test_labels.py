@@ -94,7 +94,7 @@ def test_a_copy_without_sense_has_no_numbers(browser: Browser, shop: str) -> Non
 
 def test_a_rollout_begins_with_what_runs(page: Page, serve: Callable[[Path], str], stuck: Path) -> None:
     """Two old pods have a node, and one waits, as in the answer."""
-    rolled = answer("simulate", "deploy/web", "-n", "shop", "--rollout", cluster=stuck)
+    rolled = answer("rollout", "deploy/web", "-n", "shop", cluster=stuck)
     open_workload(page, serve(stuck), "web", "rollout")
     frame = page.get_by_test_id("frame")
     expect(frame).to_be_visible()
@@ -199,11 +199,13 @@ def test_a_view_is_saved_as_a_report(page: Page, shop: str, tmp_path: Path) -> N
         expect(about).to_contain_text(words)
 
 
-@pytest.mark.parametrize("option", ["--lose=zone=a", "--drain=node-a1", "--rollout", "--replicas=3"])
-def test_a_report_ends_as_the_command_does(page: Page, tmp_path: Path, option: str) -> None:
+@pytest.mark.parametrize(
+    "asked", ["what-if --lose zone=a", "what-if --drain node-a1", "rollout", "simulate --pods 3"]
+)
+def test_a_report_ends_as_the_command_does(page: Page, tmp_path: Path, asked: str) -> None:
     """Replicas with a node and without are those of the JSON."""
-    option, _, value = option.partition("=")
-    words = ["simulate", "deploy/web", "-n", "shop", option, *filter(None, [value])]
+    command, *options = asked.split()
+    words = [command, "deploy/web", "-n", "shop", *options]
     ends = answer(*words)["ends"]
     report = tmp_path / "report.html"
     done = evenkeel(*words, "--cluster", str(SHOP), "-o", "html", folder=tmp_path)

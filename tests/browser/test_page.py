@@ -80,7 +80,7 @@ def test_domains_of_a_workload_are_those_of_explain(page: Page, shop: str) -> No
 
 def test_more_replicas(page: Page, shop: str) -> None:
     """The slider, moved by keys, gives what simulate gives."""
-    simulated = answer("simulate", "deploy/web", "-n", "shop", "--replicas", "3")
+    simulated = answer("simulate", "deploy/web", "-n", "shop", "--pods", "3")
     open_workload(page, shop, "web", "what-if")
     slider = page.get_by_test_id("replicas")
     for _ in range(3):
@@ -93,8 +93,8 @@ def test_more_replicas(page: Page, shop: str) -> None:
 
 
 def test_a_lost_zone(page: Page, shop: str) -> None:
-    """Running and pending replicas are those of simulate --lose."""
-    simulated = answer("simulate", "deploy/web", "-n", "shop", "--lose", "topology.kubernetes.io/zone=a")
+    """Running and pending replicas are those of what-if --lose."""
+    simulated = answer("what-if", "deploy/web", "-n", "shop", "--lose", "topology.kubernetes.io/zone=a")
     open_workload(page, shop, "web", "what-if")
     page.get_by_test_id("verb").select_option("lose")
     page.get_by_test_id("action-key").select_option("topology.kubernetes.io/zone")

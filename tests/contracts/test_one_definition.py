@@ -27,7 +27,7 @@ from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workloa
 from tests.policies.scheduler.clusters import an_index
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_client
-from webhook.cli import advise, audit, explain, plan, rebalance, simulate, survive
+from webhook.cli import advise, audit, explain, plan, rebalance, scale, simulate, survive, what_if
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families
 
 Object = dict[str, Any]
@@ -174,7 +174,7 @@ def _simulate(case: Case) -> Said:
 
 
 def _what_if(case: Case) -> Said:
-    answer = case.run(simulate.command, *WEB, "--pods", "2", "--cordon", "n0")
+    answer = case.run(what_if.command, *WEB, "--pods", "2", "--cordon", "n0")
     for position, found in enumerate(answer["whatIf"]["domains"]):
         yield "counts", found["before"], case.counts[position]
         yield "counts after a cordon", found["recovered"], case.counts[position]
@@ -183,7 +183,7 @@ def _what_if(case: Case) -> Said:
 
 
 def _scale(case: Case) -> Said:
-    return _rolled(case, case.run(simulate.command, *WEB, "--scale", str(case.replicas)))
+    return _rolled(case, case.run(scale.command, *WEB, "--replicas", str(case.replicas)))
 
 
 def _survive(case: Case) -> Said:
@@ -221,7 +221,7 @@ def _rebalance(case: Case) -> Said:
 
 
 def _deletion_costs(case: Case) -> Said:
-    answer = case.run(rebalance.command, *WEB, "--as", "deletion-cost", "--to", str(case.replicas))
+    answer = case.run(scale.command, *WEB, "--replicas", str(case.replicas), "--deletion-costs")
     yield "running", answer["running"], case.replicas
     for position, found in enumerate(answer["constraints"]):
         yield "counts", found["before"], case.counts[position]

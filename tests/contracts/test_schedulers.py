@@ -202,7 +202,9 @@ def test_every_format_says_it(form: str, tmp_path: Path) -> None:
     obj = a_workload(name="web", spec={"topologySpreadConstraints": [SOFT], "schedulerName": OTHER})
     obj["spec"]["replicas"] = 3
     (tmp_path / "web.yaml").write_text(text_of(obj))
-    result = CliRunner().invoke(lint_command.command, [str(tmp_path / "web.yaml"), "--no-config", "-o", form])
+    result = CliRunner().invoke(
+        lint_command.command, [str(tmp_path / "web.yaml"), "--config", "none", "-o", form]
+    )
 
     assert 0 == result.exit_code, result.output
     for word in ("scheduler-defaults-switched-off was not checked", f"scheduler {OTHER}", "web.yaml"):

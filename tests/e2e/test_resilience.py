@@ -90,11 +90,9 @@ def _succeeds(ask: Callable[[], None]) -> bool:
 Loading = Callable[[], AbstractContextManager[Loads]]
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param((), id="certificate"), pytest.param(("--authority",), id="authority")]
-)
+@pytest.mark.parametrize("options", [pytest.param((), id="certificate"), pytest.param(("--ca",), id="CA")])
 def test_certificates_are_rotated(installed: Installation, loads: Loading, options: tuple[str, ...]) -> None:
-    """A new certificate, also one of a new authority, is served without an untrusted connection."""
+    """A new certificate, also one of a new CA, is served without an untrusted connection."""
     before = _served(installed)
     with loads() as found:
         told = installed.evenkeel("certs", "rotate", "--namespace", NAME, *options)

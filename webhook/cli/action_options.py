@@ -1,4 +1,4 @@
-"""The options of ``evenkeel simulate`` that let something happen to nodes first."""
+"""The options of ``evenkeel what-if``: what happens to nodes first."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ from click.core import ParameterSource
 from policies.manifests import fields
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.sanitize import printable_lines
-from webhook.cli import renames
-from webhook.cli.terminal import ExitCode, finish, note
+from webhook.cli.terminal import ExitCode, finish
 from webhook.late_imports import late_imports
 
 with late_imports():
@@ -74,7 +73,6 @@ class Command(click.Command):
         Raises:
             click.UsageError: An option of one value is there twice, among all else that click finds.
         """
-        args = _with_new_names(context, args)
         # click knows the order only while it parses.
         given, _, order = self.make_parser(context).parse_args(args=list(args))
         context.meta[OPTION_ORDER] = [parameter.name for parameter in order]
@@ -83,11 +81,7 @@ class Command(click.Command):
                 context.fail(f"{'/'.join(parameter.opts)} is given {times} times, but takes one value")
         for parameter in dict.fromkeys(order):
             _refuse_addresses(parameter, given.get(parameter.name or ""))
-        left = super().parse_args(context, args)
-        for name, (old, new) in renames.MOVED.get(_path(context), {}).items():
-            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                renamed_note(old, new)
-        return left
+        return super().parse_args(context, args)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their sections; of those that many commands have, only the names."""
@@ -157,39 +151,9 @@ def describing_command(parameter: click.Parameter, context: click.Context) -> st
     return described_by if described_by != _path(context) else ""
 
 
-def renamed_note(old: str, new: str) -> None:
-    """Say that an old name is used, which the next release does not have."""
-    note(f"{old} is now {new}; the old name works in this release only")
-
-
-def new_format(context: click.Context, name: str) -> str:
-    """Return the new name of a format of a command's answers; empty for one that is not renamed."""
-    new = renames.FORMATS.get(_path(context), {}).get(name, "")
-    if new:
-        renamed_note(f"-o {name}", f"-o {new}")
-    return new
-
-
 def _path(context: click.Context) -> str:
     """Return the command that runs, without the name of the program."""
     return context.command_path.partition(" ")[2]
-
-
-def _with_new_names(context: click.Context, args: list[str]) -> list[str]:
-    """Return the arguments with the new names of options."""
-    path = _path(context)
-    gone, kept = renames.OPTIONS.get(path, {}), renames.KEPT.get(path, {})
-    new = list(args)
-    for place, arg in enumerate(args):
-        if arg == "--":
-            break
-        name, equals, value = arg.partition("=")
-        if name in gone:
-            renamed_note(name, gone[name])
-        if now := gone.get(name) or kept.get(name):
-            # A short option takes its value without an equals sign.
-            new[place] = f"{now}{equals if now.startswith('--') else ''}{value}"
-    return new
 
 
 def is_given(*parameters: str) -> bool:

@@ -40,7 +40,7 @@ with late_imports():
 _OF_LINT: Final = frozenset(
     {
         "select", "ignore", "enable", "fail_on", "fail_on_skipped", "policies", "cluster",
-        "kubernetes_version", "workload_kinds", "scheduler_config", "baseline", "config_file", "no_config",
+        "kubernetes_version", "workload_kinds", "scheduler_config", "baseline", "config_file",
         "kustomize",
     }
 )  # fmt: skip

@@ -43,7 +43,6 @@ with late_imports():
     from webhook import distribution
     from webhook.cli import autoscale_option
     from webhook.cli import live as cli_live
-    from webhook.cli import rule as cli_rule
     from webhook.kube import api_server as cluster_api
     from webhook.kube import snapshot, watched_resources
     from webhook.lint import files
@@ -79,10 +78,6 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     help="Hide less severe findings; --fail-on still counts them.",
 )  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Print only findings, without a summary.")
-@click.option("-v", "--verbose", is_flag=True, hidden=True, help="List the rules that did not run.")
-@click.option(
-    "--statistics", is_flag=True, hidden=True, help="Add the number of findings of each rule to the summary."
-)
 @cluster_option(
     "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
     default=None,
@@ -103,11 +98,8 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     complete_formats,
     "wide: also the rules that did not run, and the number of findings of each rule.",
 )
-@click.option("--list-rules", is_flag=True, help="List the rules and exit; see also `evenkeel rule ID`.")
 @click.pass_context
-def command(
-    context: click.Context, /, *, paths: tuple[str, ...], list_rules: bool, **given: Any
-) -> None:  # click calls it
+def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) -> None:  # click calls it
     """Check manifests for invalid, ineffective or unsatisfiable topology spread constraints.
 
     PATH is a file, a folder, or - for standard input; default: the working directory. In folders all .yaml,
@@ -119,18 +111,13 @@ def command(
     Exit codes: 0 no finding of the --fail-on severity, 1 findings, 2 bad usage, an unreadable file, or a
     skipped input that --fail-on-skipped does not allow (the rest is checked all the same), 3 could not run.
     """
-    if list_rules:
-        cli_rule.print_rules()
-        return
     finish(_lint(context, paths, given))
 
 
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
-    details = reports_lint_text.Details(
-        **{name: given.pop(name) for name in ("quiet", "verbose", "statistics")}
-    )
+    details = reports_lint_text.Details(quiet=given.pop("quiet"))
     live, live_context = given.pop("live"), given.pop("live_context")
     autoscaled = given.pop("autoscaled")
     cli_live.check_cluster(live=live, context=live_context, cluster=given["cluster"])
@@ -188,15 +175,12 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> lint_options.
         UsageError: They contradict one another.
         DocumentError: The document cannot be read.
     """
-    file, no_config = given.pop("config_file"), given.pop("no_config")
-    if file is not None and no_config:
-        raise UsageError("--config and --no-config are mutually exclusive")
-    no_config = no_config or file == NO_CONFIG
+    file = given.pop("config_file")
     for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
     values, settings = given.pop("values", ()), given.pop("settings", ())
-    options = lint_options.lint_options(paths, "" if no_config else file)
+    options = lint_options.lint_options(paths, "" if file == NO_CONFIG else file)
     release = lint_options.release_of(options.paths, values, settings)
     options = replace(options, config=lint_options.with_given(options.config, **given), release=release)
     lint_options.check_all_rules(options.config)

@@ -24,8 +24,7 @@ import click
 from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.fields import did_you_mean
-from webhook.cli import renames
-from webhook.cli.command import OPTION_ORDER, first_paragraph, refuse_command, renamed_note
+from webhook.cli.command import OPTION_ORDER, first_paragraph, refuse_command
 from webhook.cli.terminal import ExitCode, note
 from webhook.late_imports import late_imports
 
@@ -135,7 +134,6 @@ class _LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        name = renames.COMMANDS.get(name, name)
         if name not in COMMANDS:
             return None
         try:
@@ -144,9 +142,6 @@ class _LazyGroup(click.Group):
             if error.name in (APART.get(name), APART.get(name, "").partition(".")[0]):
                 raise MissingDistributionError(name) from error
             raise missing_extra(error.name, name) or error from error
-        for parameter in (each for each in command.params if isinstance(each, click.Option)):
-            if any(parameter.name in table.get(name, ()) for table in (renames.MOVED, renames.SPLIT)):
-                parameter.hidden = True
         return command
 
     def make_context(self, *args: Any, **named: Any) -> click.Context:
@@ -172,12 +167,8 @@ class _LazyGroup(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click would import every command to find similar names.
-        name = args[0]
-        if name in renames.COMMANDS:
-            renamed_note(f"evenkeel {name}", f"evenkeel {renames.COMMANDS[name]}")
-            args = [renames.COMMANDS[name], *args[1:]]
-        elif name not in COMMANDS:
-            refuse_command(context, name, COMMANDS)
+        if args[0] not in COMMANDS:
+            refuse_command(context, args[0], COMMANDS)
         return super().resolve_command(context, args)
 
 

@@ -66,7 +66,6 @@ _MANIFESTS: Final = (
         "--config", "config_file", metavar="FILE",
         help=f"LintConfig file, or {NO_CONFIG}.  [default: the nearest evenkeel.yaml in or above the paths]",
     ),
-    _option("--no-config", is_flag=True, hidden=True, help="Ignore evenkeel.yaml files."),
     _option(
         "--values", multiple=True, metavar="FILE", help="Values file for the charts in PATH; may be repeated."
     ),

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.model.version import KNOWN_VERSION
-from webhook.cli.command import SharedOption, new_format
+from webhook.cli.command import SharedOption
 from webhook.cli.completing import complete_format, complete_policies
 from webhook.late_imports import late_imports
 
@@ -193,8 +193,6 @@ class _Format(click.Choice[str]):
     ) -> str:
         """Return the format, and have the file written when the command ends."""
         given, equals, file = str(value).partition("=")
-        if ctx is not None and (now := new_format(ctx, given)):
-            given = now
         form = reports.known_format(given, self.choices)
         if equals and not file:
             raise reports.no_file(form)

@@ -82,7 +82,7 @@ class PlacementOptions:
 
         With files KIND/NAME names the object of them that is meant.
         """
-        if self.files and self.words and not self.name:
+        if self.files and self.words:
             return replace(self, words=(), name="/".join(self.words))
         return replace(self, live=True) if self.words and not self.cluster else self
 
@@ -138,10 +138,6 @@ _OBJECT_OPTIONS: Final = (
         "-f", "--file", "files", multiple=True, metavar="FILE",
         help="Manifest or folder with the pod or workload, - for stdin; may be repeated. KIND/NAME is one of"
         " its objects then."
-    ),
-    click.option(
-        "--name", hidden=True, default="", metavar="KIND/NAME",
-        help="Object to use if the files have several.",
     ),
     namespace_option("Namespace of KIND/NAME and of objects without one."),
 )  # fmt: skip

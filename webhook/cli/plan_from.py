@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
 from policies.manifests.file_name import STDIN, shown_file
+from webhook.cli.manifest_options import NO_CONFIG
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
@@ -189,10 +190,10 @@ def _options_of_revision(
             changed[name] = next(_of_revision((value,), root, folder), None)
     if not any(Path(path, discovery.CHART).is_file() or Path(path).name == discovery.CHART for path in paths):
         changed["values"], changed["settings"] = (), ()
-    found = None if changed["config_file"] or changed["no_config"] else options.find_config(paths or (".",))
+    found = None if changed["config_file"] else options.find_config(paths or (".",))
     if found is not None and not lint_files.is_below(Path(found), folder):
         # It is above the revision, where the folders of other users are.
-        changed["no_config"] = True
+        changed["config_file"] = NO_CONFIG
     if not paths:
         # Nothing is read, but policies may be in force all the same.
         return replace(lint.read_options((".",), changed), paths=())

@@ -1,4 +1,4 @@
-"""``evenkeel rebalance``: evictions, or deletion costs, that bring a workload back within maxSkew."""
+"""``evenkeel rebalance``: evictions that bring a workload back within maxSkew, and deletion costs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorList
-from policies.model.constraint import INT32_MAX
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import DEDUCED, Autoscale
 from webhook.cli.command import Command
@@ -36,9 +34,6 @@ with late_imports():
     from webhook.cli import live
     from webhook.cli import placement as cli_placement
 
-
-#: What restores the balance.
-_WAYS: Final = ("evictions", "deletion-cost")
 
 _EXAMPLES = """\
 evenkeel rebalance deploy/web -n shop
@@ -79,21 +74,6 @@ class _Budgets:
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
-@click.option(
-    "--as",
-    "way",
-    type=click.Choice(_WAYS),
-    default=_WAYS[0],
-    show_default=True,
-    help="Evict pods now, or rank those that a scale-down should delete.",
-)
-@click.option(
-    "--to",
-    "replicas",
-    type=click.IntRange(0, INT32_MAX),
-    metavar="N",
-    help="With --as deletion-cost: how many pods are left.  [default: the replicas of the object]",
-)
 @click.option("--soft", is_flag=True, help="Bring ScheduleAnyway constraints within maxSkew, too.")
 @click.option(
     "--autoscale",
@@ -102,9 +82,7 @@ class _Budgets:
     "cluster's nodes, does, and say whether that undoes them.",
 )
 @answer_option()
-def command(
-    *, way: str, replicas: int | None, soft: bool, autoscale: str | None, form: str, **values: Any
-) -> None:  # the common options
+def command(*, soft: bool, autoscale: str | None, form: str, **values: Any) -> None:  # the common options
     """Show the fewest evictions that bring a workload back within maxSkew.
 
     Each of the fewest evictions is tried on the model with all plugins of kube-scheduler: its replacement
@@ -118,13 +96,7 @@ def command(
     Exit codes: 0 nothing to do or a plan, 1 there is no plan, 2 bad usage or input, 3 could not run.
     """
     options = PlacementOptions(**values).with_default_cluster()
-    if replicas is not None and way != _WAYS[1]:
-        raise UsageError("--to may only be set with --as deletion-cost")
-    if autoscale is not None and way == _WAYS[1]:
-        raise UsageError("--autoscale and --as deletion-cost exclude each other")
-    ranks = way == _WAYS[1]
-    answer = rank(options, replicas, soft=soft) if ranks else _evict(options, Autoscale(autoscale), soft=soft)
-    finish(print_answer_of(answer, form))
+    finish(print_answer_of(_evict(options, Autoscale(autoscale), soft=soft), form))
 
 
 class RebalanceOutput(NamedTuple):
@@ -177,12 +149,11 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
     )
 
 
-def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> RebalanceOutput:
+def rank(options: PlacementOptions, replicas: int, *, soft: bool) -> RebalanceOutput:
     """Return the deletion costs for a scale-down.
 
     Raises:
         DocumentError: The object cannot be placed.
-        UsageError: The object has no number of replicas, and none is given.
     """
     known = known_pods.KnownPods(now=time.time() if options.live else 0.0)
 
@@ -190,10 +161,7 @@ def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> Reba
         obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
     ) -> rebalance_deletion_costs.DeletionCosts:
         workload = placement.read_workload(obj, context, namespace=namespace)
-        left = workload.replicas if replicas is None else replicas
-        if left is None or not 0 <= left <= INT32_MAX:
-            raise UsageError(f"--to N is required: {workload.title} has no valid number of replicas")
-        return rebalance_deletion_costs.deletion_costs(workload, context, left, known, soft=soft)
+        return rebalance_deletion_costs.deletion_costs(workload, context, replicas, known, soft=soft)
 
     found, *_ = cli_placement.evaluate_object(options, place, known, everything=True)
     return RebalanceOutput(

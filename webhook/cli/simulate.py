@@ -13,8 +13,8 @@ import click
 
 from policies.manifests.errors import UsageError
 from policies.manifests.wire import members
-from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
-from webhook.cli.action_options import Happening, action_options
+from policies.placement.core.limits import MOST_PODS, MOST_SEED
+from webhook.cli.action_options import Happening
 from webhook.cli.answers import answer_lines, answer_printer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 with late_imports():
-    from policies.placement.core import known_pods
+    from policies.placement.core import known_pods, recovery
     from policies.placement.rollout import simulated_rollout
     from policies.placement.simulate import scheduling_queue, simulated_queue
     from policies.reports.simulate import json as simulate_json
@@ -62,27 +62,6 @@ def _read_percentage(_context: click.Context, _parameter: click.Parameter, value
     return int(value)
 
 
-def _check(asked: simulate.SimulateRequest, happening: Happening) -> None:
-    """Check that the options go together.
-
-    Raises:
-        UsageError: They do not.
-    """
-    # Which actions there are, and what adds nodes, is known to the options alone.
-    scales = happening.autoscale.source is not None
-    asked = replace(asked, actions=[] if happening.actions else None, autoscale=[] if scales else None)
-    for other, name in asked.exclusions():
-        raise UsageError(f"{_option(name)} and {_option(other)} exclude each other")
-    if asked.scale_down and not scales:
-        raise UsageError(f"--scale-down needs --autoscale: {simulate.REMOVES_NOTHING}")
-
-
-def _option(name: str) -> str:
-    """Return the option of a field of requests."""
-    named = {"actions": "what happens to nodes", "replicas": "--pods"}
-    return named.get(name, f"--{name.replace('_', '-')}")
-
-
 pods_option: Final = click.option(
     "--pods",
     "replicas",
@@ -95,7 +74,6 @@ pods_option: Final = click.option(
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
-@action_options
 @pods_option
 @autoscale_option
 @click.option(
@@ -123,25 +101,11 @@ pods_option: Final = click.option(
     help="The scheduler's percentageOfNodesToScore, whose default is adaptive: from 100 nodes on it stops "
     "looking when it has found enough feasible nodes.  [default: look at all nodes]",
 )
-@click.option(
-    "--rollout",
-    is_flag=True,
-    help="Roll the object out as the new revision of what runs, step by step as its controller does.",
-)
-@click.option(
-    "--scale",
-    type=click.IntRange(0, MOST_ROLLED_OUT),
-    metavar="M",
-    help="Scale the workload to M replicas, from those that run, or that it wants where none runs.",
-)
 @answer_option(HTML, text=HTML_NOTE)
 @click.option(
     "--jsonl", is_flag=True, help="Read one simulate request per line from stdin, write one answer per line."
 )
-@click.pass_context
 def command(
-    context: click.Context,
-    /,
     *,
     form: str,
     jsonl: bool,
@@ -149,8 +113,6 @@ def command(
     seed: int | None,
     runs: int | None,
     nodes_to_score: Any,
-    rollout: bool,
-    scale: int | None,
     autoscale: str | None,
     scale_down: bool,
     **values: Any,
@@ -182,29 +144,27 @@ def command(
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
     was invalid, else 1 if some pod stays pending.
     """
-    happening = replace(Happening.read(context, values), autoscale=Autoscale(autoscale))
+    happening = Happening(others=recovery.MOST_OTHERS, autoscale=Autoscale(autoscale))
     options = PlacementOptions(**values).with_default_cluster()
     asked = simulate.SimulateRequest(
         replicas=replicas,
         seed=seed,
         runs=runs,
         nodes_to_score=nodes_to_score,
-        rollout=rollout or None,
-        scale=scale,
         scale_down=scale_down or None,
     )
-    _check(asked, happening)
+    if scale_down and autoscale is None:
+        raise UsageError(f"--scale-down needs --autoscale: {simulate.REMOVES_NOTHING}")
     if jsonl:
         options.check_lines()
-        if asked != simulate.SimulateRequest() or happening.actions or autoscale is not None:
+        if asked != simulate.SimulateRequest() or autoscale is not None:
             shared = ", ".join(entry.name for entry in members(simulate.SimulationFields))
             raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
         known = _known(options)
         server = placement.read_context(options, known, everything=True)
         answer = partial(_answer, server=server, known=known)
         finish(answer_lines(sys.stdin.buffer, answer))
-    code = report(options, asked, happening, form=form)
-    finish(code)
+    finish(report(options, asked, happening, form=form))
 
 
 def report(

@@ -11,7 +11,6 @@ from typing import IO, Any
 
 import click
 
-from policies.manifests.errors import UsageError
 from webhook.cli.command import Command
 from webhook.cli.options import context_option, json_file_option
 from webhook.cli.terminal import note, reading_progress
@@ -34,13 +33,7 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 @click.command(cls=Command, examples=_EXAMPLES)
 @context_option()
 @json_file_option("File to write, packed if its name ends in .gz.  [default: stdout]")
-@click.option(
-    "--gzip",
-    "packed",
-    is_flag=True,
-    help="Compress with gzip, as for a FILE that ends in .gz; --cluster reads it.",
-)
-def command(*, context: str, output: str, packed: bool) -> None:
+def command(*, context: str, output: str) -> None:
     """Save a live cluster's state to a file: all objects that kube-scheduler decides by.
 
     These are nodes, pods, services, namespaces, owners of pods, claims, volumes, storage classes, what CSI
@@ -53,9 +46,6 @@ def command(*, context: str, output: str, packed: bool) -> None:
 
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
-    if packed and not output and sys.stdout.isatty():
-        raise UsageError("--gzip needs -o FILE when standard output is a terminal")
-    packed = packed or output.endswith(".gz")
     api = live.api_server(context)
     with _opened(output) as file, reading_progress() as advance:
         taken, lists = snapshot_writer.snapshot_time(datetime.now(UTC)), dict[str, str]()
@@ -69,7 +59,7 @@ def command(*, context: str, output: str, packed: bool) -> None:
         pieces = snapshot_writer.written_list(
             _with(_counted(objects, advance), lambda: (snapshot_writer.snapshot_lists(lists), taken))
         )
-        if packed:
+        if output.endswith(".gz"):
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)
         else:

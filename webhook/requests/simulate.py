@@ -127,7 +127,7 @@ class SimulateRequest(SimulationFields, PlacementFields):
             return happening_text(actions, ("scale", self.scale))
         return happening_text(actions, ("replicas", self.replicas))
 
-    def exclusions(self) -> Iterator[tuple[str, str]]:
+    def _exclusions(self) -> Iterator[tuple[str, str]]:
         """Yield the attributes that are set and must not be, each with the one that excludes it."""
         for name, others in _EXCLUDED.items():
             value = getattr(self, name)
@@ -138,7 +138,7 @@ class SimulateRequest(SimulationFields, PlacementFields):
     def check(self, found: ErrorList) -> None:
         """Record fields that exclude each other, or that nothing is to be scheduled."""
         super().check(found)
-        for name, other in self.exclusions():
+        for name, other in self._exclusions():
             text = f"must not be set together with {other}"
             found.add(forbidden(FieldPath((document_name(name),)), text, FIELDS_EXCLUDE))
         if self.scale_down and self.autoscale is None:

@@ -141,7 +141,7 @@ def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: 
 )
 def test_a_run_without_workloads_is_not_clean(blind: Path, arguments: list[str], code: int) -> None:
     """If skipped files leave nothing to evaluate, it is as if each of them had been named."""
-    assert code == lint(*arguments, "--no-config").exit_code
+    assert code == lint(*arguments, "--config", "none").exit_code
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "markdown"])
@@ -352,14 +352,7 @@ def test_a_config(folder: Path) -> None:
 
     assert 0 == lint().exit_code
     assert 1 == lint("--fail-on", "error").exit_code
-    assert 2 == lint("--no-config").exit_code
-
-
-def test_list_rules() -> None:
-    """Every rule is a line."""
-    lines = lint("--list-rules").output.splitlines()
-
-    assert "max-skew-not-positive" in [line.split()[0] for line in lines]
+    assert 2 == lint("--config", "none").exit_code
 
 
 @pytest.mark.parametrize(
@@ -436,11 +429,7 @@ def test_min_severity(folder: Path, arguments: tuple[str, ...], code: int, shown
     ("arguments", "expected"),
     [
         pytest.param(("good.yaml", "-q"), "", id="nothing found"),
-        pytest.param(("good.yaml", "-q", "--statistics"), "", id="nothing to count"),
         pytest.param(("bad.yaml", *ONE, "--quiet", "-o", "json=x"), "", id="findings in a file"),
-        pytest.param(
-            ("bad.yaml", *ONE, "-qo", "github", "--statistics"), "1  max-skew-not-positive\n\n", id="counted"
-        ),
     ],
 )
 def test_quiet(folder: Path, arguments: tuple[str, ...], expected: str) -> None:
@@ -462,7 +451,7 @@ def test_quiet_prints_findings(folder: Path) -> None:
 def test_verbose(folder: Path) -> None:
     """The rules that did not run are counted once, and named on demand."""
     assert "topology-key-on-no-node" not in lint("good.yaml").output
-    assert "topology-key-on-no-node" in lint("good.yaml", "-v").output
+    assert "topology-key-on-no-node" in lint("good.yaml", "-o", "wide").output
 
 
 BARE = GOOD[: GOOD.index("      topologySpreadConstraints")]

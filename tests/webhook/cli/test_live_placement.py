@@ -70,7 +70,7 @@ def commands(
     [
         pytest.param(["explain", "-f", "nowhere.yaml"], 1, id="explain: it fits nowhere"),
         pytest.param(["score", "-f", "fits.yaml", "-o", "json"], 0, id="score: it fits, as JSON"),
-        pytest.param(["simulate", "-f", "fits.yaml", "--replicas", "3"], 1, id="simulate: some stay pending"),
+        pytest.param(["simulate", "-f", "fits.yaml", "--pods", "3"], 1, id="simulate: some stay pending"),
         pytest.param(["simulate", "-f", "fits.yaml", "--runs", "2", "-o", "json"], 0, id="simulate: as JSON"),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_same_as_from_a_file(
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(["simulate", "-f", "replicas.yaml", "--drain", "n1"], id="simulate: an action"),
+        pytest.param(["what-if", "-f", "replicas.yaml", "--drain", "n1"], id="simulate: an action"),
         pytest.param(["survive", "zone", "-f", "replicas.yaml"], id="survive"),
     ],
 )
@@ -234,7 +234,7 @@ def test_budgets_that_are_not_read(plane: ControlPlane, commands: Commands) -> N
     assert "PodDisruptionBudgets are left out" in answer["notes"][0]
 
 
-@pytest.mark.parametrize("arguments", [["audit"], ["diff", "--to", "1.34"]])
+@pytest.mark.parametrize("arguments", [["audit"], ["upgrade", "--to", "1.34"]])
 def test_workloads_that_are_not_read(plane: ControlPlane, commands: Commands, arguments: list[str]) -> None:
     """Commands that look at every workload say which kinds they do not look at."""
     plane.objects = [*plane.objects, a_workload("StatefulSet")]

@@ -196,7 +196,7 @@ _SCALER = {
 )
 @pytest.mark.parametrize(
     "command",
-    [["survive", "zone"], ["simulate"], ["simulate", "--rollout"], ["explain"]],
+    [["survive", "zone"], ["simulate"], ["rollout"], ["explain"]],
     ids=" ".join,
 )
 def test_replicas_that_no_manifest_states(

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from policies.manifests.errors import UsageError
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.reports.verdicts import on
+from webhook.cli import scale
 from webhook.cli.rebalance import command
 
 BUDGET = {
@@ -64,15 +64,14 @@ def test_plans(cluster: str, arguments: list[str], code: int, evictions: int) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "output"),
+    ("replicas", "code", "output"),
     [
-        pytest.param(["--to", "4"], 0, "kubectl annotate pods n1-0 n2-0", id="a plan"),
-        pytest.param([], 0, "from 6 to 4 pods", id="to what the object says"),
-        pytest.param(["--to", "1"], 0, "from 6 to 1 pods", id="to one"),
-        pytest.param(["--to", "6"], 1, "no scale-down", id="no scale-down"),
+        pytest.param("4", 0, "kubectl annotate pods n1-0 n2-0", id="a plan"),
+        pytest.param("1", 0, "from 6 to 1 pods", id="to one"),
+        pytest.param("6", 1, "no scale-down", id="no scale-down"),
     ],
 )
-def test_deletion_costs(folder: Path, arguments: list[str], code: int, output: str) -> None:
+def test_deletion_costs(folder: Path, replicas: str, code: int, output: str) -> None:
     """1 where there is no plan; the pods of the cluster are ranked."""
     workload = a_workload("ReplicaSet", spec={"topologySpreadConstraints": [a_constraint()]})
     workload["spec"]["replicas"] = 4
@@ -80,31 +79,11 @@ def test_deletion_costs(folder: Path, arguments: list[str], code: int, output: s
     items = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
     items += [pod for node in ("n1", "n2", "n3") for pod in on(node, 2)]
     (folder / "rs.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    options = ["-f", "rs.yaml", "--cluster", "rs.json", "--as", "deletion-cost"]
-    result = CliRunner().invoke(command, [*options, *arguments])
+    options = ["-f", "rs.yaml", "--cluster", "rs.json", "--deletion-costs", "--replicas", replicas]
+    result = CliRunner().invoke(scale.command, options)
 
     assert code == result.exit_code, result.output
     assert output in result.stdout
-
-
-@pytest.mark.parametrize("replicas", [-1, 2**70])
-def test_deletion_costs_without_a_number(folder: Path, replicas: int) -> None:
-    """A number that no API server takes is none."""
-    workload = a_workload("ReplicaSet")
-    workload["spec"]["replicas"] = replicas
-    (folder / "rs.yaml").write_text(yaml.safe_dump(workload))
-    options = ["-f", "rs.yaml", "--cluster", "even.json", "--as", "deletion-cost"]
-
-    assert isinstance(CliRunner().invoke(command, options).exception, UsageError)
-    assert 2 == CliRunner().invoke(command, [*options, f"--to={replicas}"]).exit_code
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_number_of_replicas_for_evictions() -> None:
-    """It is for a scale-down alone."""
-    result = CliRunner().invoke(command, ["-f", "web.yaml", "--cluster", "even.json", "--to", "3"])
-
-    assert isinstance(result.exception, UsageError)
 
 
 def test_bad_input(folder: Path) -> None:
@@ -136,13 +115,3 @@ def test_autoscaler_undoes_it(folder: Path) -> None:
     assert (1, 1) == (answer["scaledDown"]["undone"], len(answer["scaledDown"]["removed"]))
     assert "It undoes the balance of 1 constraint" in text
     assert alone == answer | {"scaledDown": None}
-
-
-@pytest.mark.usefixtures("folder")
-def test_autoscaler_of_deletion_costs() -> None:
-    """Deletion costs move no pod, so that no autoscaler could undo it."""
-    given = ["-f", "web.yaml", "--cluster", "even.json", "--as", "deletion-cost", "--autoscale", "deduced"]
-    result = CliRunner().invoke(command, given)
-
-    assert isinstance(result.exception, UsageError)
-    assert "--autoscale and --as deletion-cost exclude each other" in str(result.exception)

@@ -23,7 +23,7 @@ MOMENTARY: Final = ("generatedAt",)
     "arguments",
     [
         pytest.param(["explain", "-f", "web.yaml", *CLUSTER], id="explain"),
-        pytest.param(["simulate", "-f", "web.yaml", "--rollout", *CLUSTER], id="simulate"),
+        pytest.param(["simulate", "-f", "web.yaml", *CLUSTER], id="simulate"),
         pytest.param(["survive", "zone", "-f", "web.yaml", *CLUSTER], id="survive"),
         pytest.param(["plan", "--from", "checkout.yaml", "web.yaml", *CLUSTER], id="plan"),
         pytest.param(["lint", "--config", "none", "checkout.yaml", *CLUSTER], id="lint"),

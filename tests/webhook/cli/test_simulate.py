@@ -9,11 +9,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import members
@@ -67,46 +65,47 @@ def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.C
         pytest.param(
             ["sts/web", "-n", "shop", "--cluster", "cluster.json"], 0, "1 of 1", "", id="0: one is missing"
         ),
-        pytest.param(["-f", "web.yaml", "--replicas", "4"], 1, "3 pending", "", id="1: some stay pending"),
-        pytest.param(["-f", "web.yaml", "--replicas", "0"], 0, "nothing to", "", id="0: nothing to do"),
+        pytest.param(["-f", "web.yaml", "--pods", "4"], 1, "3 pending", "", id="1: some stay pending"),
+        pytest.param(["-f", "web.yaml", "--pods", "0"], 0, "nothing to", "", id="0: nothing to do"),
         pytest.param(["-f", "pod.yaml", "--seed", "1"], 0, "1 of 1 pod", "", id="0: one pod"),
         pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad workload"),
-        pytest.param(["-f", "web.yaml", "--replicas", "-1"], 2, "", "--pods", id="2: a bad number"),
+        pytest.param(["-f", "web.yaml", "--pods", "-1"], 2, "", "--pods", id="2: a bad number"),
         pytest.param(["-f", "web.yaml", "--jsonl"], 2, "", "--jsonl", id="2: a file and a stream"),
-        pytest.param(["-f", "web.yaml", "--lose", "zone=b"], 1, "gone", "", id="1: a zone is lost"),
-        pytest.param(
-            ["-f", "web.yaml", "--drain", "n1", "--displaced", "own"], 1, "DISPLACED", "", id="1: drain"
-        ),
-        pytest.param(["-f", "web.yaml", "--add", "2", "like", "n2"], 0, "n2-new-2", "", id="0: more nodes"),
-        pytest.param(["-f", "web.yaml", "--drain", "n9"], 2, "", "--drain", id="2: no such node"),
-        pytest.param(["-f", "web.yaml", "--lose", "zone"], 2, "", "--lose", id="2: no domain"),
-        pytest.param(["--jsonl", "--cordon", "n1"], 2, "", "--jsonl", id="2: an action and a stream"),
+        pytest.param(["--jsonl", "--pods", "1"], 2, "", "--jsonl", id="2: an option and a stream"),
         pytest.param([], 2, "", "-f FILE", id="2: nothing"),
-        pytest.param(
-            ["-f", "roll.yaml", "--rollout", "--cluster", "empty.json"],
-            1,
-            "deadlocks",
-            "no pod",
-            id="1: deadlock",
-        ),
-        pytest.param(
-            ["-f", "web.yaml", "--scale", "1", "--cluster", "empty.json"],
-            0,
-            "from 2 to 1",
-            "no pod",
-            id="0: scale",
-        ),
-        pytest.param(["-f", "web.yaml", "--scale", "9"], 1, "pending", "", id="1: a scale too far"),
-        pytest.param(["-f", "pod.yaml", "--rollout"], 2, "", "pod.yaml:2: kind", id="2: a Pod"),
-        pytest.param(["-f", "web.yaml", "--rollout", "--scale", "1"], 2, "", "--scale", id="2: both"),
-        pytest.param(["-f", "web.yaml", "--scale", "1", "--runs", "2"], 2, "", "--runs", id="2: runs"),
-        pytest.param(["-f", "web.yaml", "--scale", "2001"], 2, "", "--scale", id="2: too many"),
     ],
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
     """The exit code says whether every replica got a node; what is wrong goes to stderr."""
-    cluster = [] if "--cluster" in arguments else ["--cluster", "cluster.json"]
-    done = _simulate(folder, *cluster, *arguments)
+    _ends(folder, ["simulate", *arguments], code, stdout, stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "stdout", "stderr"),
+    [
+        pytest.param("what-if -f web.yaml --lose zone=b", 1, "gone", "", id="1: a zone is lost"),
+        pytest.param("what-if -f web.yaml --drain n1 --displaced own", 1, "DISPLACED", "", id="1: drain"),
+        pytest.param("what-if -f web.yaml --add 2 like n2", 0, "n2-new-2", "", id="0: more nodes"),
+        pytest.param("what-if -f web.yaml --drain n9", 2, "", "--drain", id="2: no such node"),
+        pytest.param("what-if -f web.yaml --lose zone", 2, "", "--lose", id="2: no domain"),
+        pytest.param("what-if -f web.yaml", 2, "", "--lose", id="2: nothing happens"),
+        pytest.param("rollout -f roll.yaml --cluster empty.json", 1, "deadlocks", "no pod", id="1: deadlock"),
+        pytest.param("rollout -f pod.yaml", 2, "", "pod.yaml:2: kind", id="2: a Pod"),
+        pytest.param(
+            "scale -f web.yaml --replicas 1 --cluster empty.json", 0, "from 2 to 1", "no pod", id="0: scale"
+        ),
+        pytest.param("scale -f web.yaml --replicas 9", 1, "pending", "", id="1: a scale too far"),
+        pytest.param("scale -f web.yaml --replicas 2001", 2, "", "--replicas", id="2: too many"),
+    ],
+)
+def test_exit_codes_of_what_happens(folder: Path, words: str, code: int, stdout: str, stderr: str) -> None:
+    """The commands for what happens to nodes or replicas end as the simulation does."""
+    _ends(folder, words.split(), code, stdout, stderr)
+
+
+def _ends(folder: Path, words: list[str], code: int, stdout: str, stderr: str) -> None:
+    cluster = [] if "--cluster" in words else ["--cluster", "cluster.json"]
+    done = evenkeel(*words, *cluster, folder=folder)
 
     assert code == done.returncode, done.stderr
     assert stdout in done.stdout.decode()
@@ -168,8 +167,8 @@ def test_a_pending_pod(folder: Path, *, by_line: bool) -> None:
     (folder / "set.json").write_text(json.dumps(record["cluster"]))
     (folder / "new.yaml").write_text(yaml.safe_dump(record["workload"]))
     line = json.dumps({"workload": record["workload"], "rollout": True}).encode()
-    arguments = ["--jsonl"] if by_line else ["-f", "new.yaml", "--rollout", "-o", "json"]
-    done = _simulate(folder, *arguments, "--cluster", "set.json", stdin=line if by_line else b"")
+    words = ["simulate", "--jsonl"] if by_line else ["rollout", "-f", "new.yaml", "-o", "json"]
+    done = evenkeel(*words, "--cluster", "set.json", folder=folder, stdin=line if by_line else b"")
     rollout = json.loads(done.stdout)["rollout"]
 
     assert (1, "deadlock", 1) == (done.returncode, rollout["outcome"], rollout["pendingBefore"])
@@ -183,9 +182,8 @@ def test_deletion_costs(folder: Path) -> None:
     pods[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "1"}
     cluster["items"] += [*pods, a_workload()]
     (folder / "costs.json").write_text(json.dumps(cluster))
-    done = _simulate(
-        folder, "deploy/web", "-n", "shop", "--cluster", "costs.json", "--scale", "1", "-o", "json"
-    )
+    words = ["deploy/web", "-n", "shop", "--cluster", "costs.json", "--replicas", "1", "-o", "json"]
+    done = evenkeel("scale", *words, folder=folder)
     likely = json.loads(done.stdout)["rollout"]["likely"]
 
     assert ["web-r1-n2-0"] == [step["pod"] for step in likely["trace"]]
@@ -246,34 +244,14 @@ def test_what_becomes_of_victims(folder: Path, source: str, priority: int, expec
 )
 def test_budgets_are_not_looked_at(folder: Path, action: list[str], *, expected: bool) -> None:
     """Where PodDisruptionBudgets could matter, the answer says that they were left out."""
-    done = _simulate(folder, "--cluster", "cluster.json", "-f", "web.yaml", *action, "-o", "json")
+    words = ["--cluster", "cluster.json", "-f", "web.yaml", *action, "-o", "json"]
+    done = evenkeel("what-if" if action else "simulate", *words, folder=folder)
     left_out = json.loads(done.stdout)["notLookedAt"]
     assert expected == any("PodDisruptionBudget" in text for text in left_out)
 
 
 def test_every_field_has_an_option() -> None:
-    """Who adds a field of simulations is told of its option; actions have several."""
+    """Who adds a field of simulations is told of its option; actions and scale have commands of their own."""
     options = {parameter.name for parameter in simulate.command.params}
 
-    assert {entry.attribute for entry in members(SimulationFields)} - options == {"actions"}
-
-
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        pytest.param({"rollout": True, "scale": 0}, ("--rollout", "--scale"), id="rollout and scale"),
-        pytest.param({"scale": 0, "nodes_to_score": 5}, ("--scale", "--nodes-to-score"), id="scale to 0"),
-        pytest.param({"rollout": True, "runs": 2}, ("--rollout", "--runs"), id="runs"),
-    ],
-)
-def test_options_that_exclude_each_other(options: dict[str, Any], names: tuple[str, str]) -> None:
-    """The fields of a request that exclude each other do so as options, by their names."""
-    done = CliRunner().invoke(
-        simulate.command,
-        [
-            f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
-            for name, value in options.items()
-        ],
-    )
-
-    assert f"{names[0]} and {names[1]} exclude each other" in str(done.exception)
+    assert {entry.attribute for entry in members(SimulationFields)} - options == {"actions", "scale"}
