@@ -19,18 +19,12 @@ from webhook.cli.command import Command
 from webhook.cli.live import api_server
 from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish, note, progress
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
-    from conformance.implementation import Implementation
-
-with late_imports():
     from conformance import case as conformance_case
-    from conformance import cluster_sample, endpoint, engine, line_command, report_json, report_text
-    from conformance import cluster_under_test as live_cluster
     from conformance import corpus as conformance_corpus
     from conformance import run as conformance_run
-    from webhook.kube import api_server as cluster_api
+    from conformance.implementation import Implementation
 
 
 #: Bytes of a token; tokens of Kubernetes have about a thousand.
@@ -136,6 +130,8 @@ def command(
     Exit codes: 0 nothing failed, 1 some case failed, 2 bad usage or an unreadable corpus, 3 the
     implementation cannot be reached, ended, or answers nothing that can be compared.
     """
+    from conformance import corpus as conformance_corpus
+
     corpus = conformance_corpus.open_corpus(path)
     wanted = frozenset(features)
     count = _count(corpus, wanted, ids)
@@ -144,6 +140,12 @@ def command(
         for line, _ in chosen:
             click.echo(line.rstrip(b"\n"))
         return
+    from conformance import case as conformance_case
+    from conformance import cluster_sample, engine, line_command
+    from conformance import cluster_under_test as live_cluster
+    from conformance import run as conformance_run
+    from webhook.kube import api_server as cluster_api
+
     _check_options(against, simulate_against, token_file, ca_file)
     _check_cluster_options(
         cluster_under_test,
@@ -191,8 +193,12 @@ def command(
         for result in others:
             run.add(result)
     if form == "text":
+        from conformance import report_text
+
         click.echo(report_text.render(run), nl=False)
     else:
+        from conformance import report_json
+
         print_answer(report_json.render(run).encode(), form)
     if run.stopped and form != "text":
         note(run.stopped)
@@ -207,9 +213,14 @@ def _tested(against: str, token_file: str, ca_file: str, timeout_s: float) -> Im
         UsageError: There is no such command or URL.
     """
     if against.startswith(_SCHEMES):
+        from conformance import endpoint
+
         return endpoint.Endpoint(
             against, token=_token(token_file), ca_file=ca_file or None, timeout_s=timeout_s
         )
+    from conformance import case as conformance_case
+    from conformance import engine, line_command
+
     return (
         line_command.LineCommand(against, conformance_case.Operation.SCORE, timeout_s=timeout_s)
         if against

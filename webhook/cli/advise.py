@@ -20,20 +20,13 @@ from webhook.cli.completing_cluster import complete_key
 from webhook.cli.options import answer_option
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, show
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
+    from policies.model import scaling
     from policies.model.workload import Workload
-
-with late_imports():
-    from policies.model import repository, scaling
     from policies.placement.advise import advise as advise_advise
     from policies.placement.advise import node_groups
-    from policies.placement.core import actions, placement
-    from policies.reports.advise import json as advise_json
-    from policies.reports.advise import text as advise_text
-    from webhook.cli import manifest, suggestion
     from webhook.cli import placement as cli_placement
 
 
@@ -72,6 +65,8 @@ def _read_nodes(text: str) -> dict[str, int]:
     Raises:
         UsageError: It is none, or there are too many.
     """
+    from policies.placement.core import actions
+
     counts: dict[str, int] = {}
     for part in text.split(","):
         domain, _, count = part.rpartition("=")
@@ -180,6 +175,9 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if counts is None and not options.cluster and not options.live:
         raise UsageError("give a cluster, --cluster FILE or --live, or describe one: --nodes a=3,b=3,c=3")
+    from policies.model import scaling
+    from policies.placement.core import actions
+
     goal = Goal(
         key=actions.topology_key(key),
         limit=limit,
@@ -207,8 +205,15 @@ def _advise(
         DocumentError: The workload cannot be placed, or has no replicas to spread.
         UsageError: No node has the topology key, or the range of replicas is too large.
     """
+    from policies.placement.advise import advise as advise_advise
+    from policies.placement.core import placement
+    from webhook.cli import manifest
+    from webhook.cli import placement as cli_placement
+
     described = None
     if counts is not None and not options.cluster and not options.live:
+        from policies.placement.advise import node_groups
+
         described = list(node_groups.described_nodes(node_groups.domains_key(goal.key), counts))
     given = cli_placement.read_input(options, described=described, autoscalers=True)
     (entry,) = given.entries
@@ -233,6 +238,8 @@ def _groups(
         DocumentError: The file of node groups is not what it should be.
         UsageError: A node group is in no domain of the goal.
     """
+    from policies.placement.advise import node_groups
+
     context, most = given.context, goal.replicas.most
     autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
     if autoscaler is None:
@@ -251,7 +258,11 @@ def _search(
     context, most = given.context, goal.replicas.most
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
+    from policies.placement.advise import advise as advise_advise
+
     if not any(group.key == goal.key for group in groups):
+        from webhook.cli import placement as cli_placement
+
         cli_placement.check_key(given, goal.key, option="--key")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG
     with progress("Trying constraints", long=long) as advance, interruptible() as stop:
@@ -264,6 +275,8 @@ def _replicas(workload: Workload, given: cli_placement.PlacementInput) -> scalin
     Raises:
         UsageError: It goes beyond what is tried.
     """
+    from policies.model import repository, scaling
+
     others = given.context.replica_sources.autoscalers
     least, most, source = repository.Repository.of([workload], others).replicas(
         workload
@@ -282,9 +295,15 @@ def _print(
     Raises:
         DocumentError: The file cannot be edited there.
     """
+    from webhook.cli import suggestion
+
     if form == "text":
+        from policies.reports.advise import text as advise_text
+
         show(lambda width, color: advise_text.render(advice, width=width, color=color), piped=LINES)
     elif form != "diff":
+        from policies.reports.advise import json as advise_json
+
         print_answer(advise_json.render(advice), form)
     elif not advice.edits:
         note("there is nothing to change")

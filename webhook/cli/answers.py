@@ -16,17 +16,11 @@ from policies.manifests.fields import member, text_member
 from policies.manifests.file_name import shown_file
 from webhook.cli.options import DATA_FORMATS, HTML
 from webhook.cli.terminal import ExitCode
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
-
-
-with late_imports():
-    from policies.reports import as_yaml
-    from webhook.http import problems
-    from webhook.requests import frame
     from webhook.ui import embedded
+
 
 #: How a moment is written.
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
@@ -118,10 +112,14 @@ def entry_title(entry: ManifestObject) -> str:
 def print_answer(body: bytes, form: str, kind: str = "", about: embedded.ReportAbout | None = None) -> None:
     """Print JSON: as it is, the same as ``yaml``, or a page with it: see ``answer_printer``."""
     if form == HTML:
+        from webhook.ui import embedded
+
         click.echo(embedded.report_page(kind, body, about or report_about(None)))
     elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:
+        from policies.reports import as_yaml
+
         for part in as_yaml.yaml_parts(body):
             click.echo(part, nl=False)
 
@@ -144,6 +142,9 @@ def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]])
 
 
 def _answer_line(line: bytes, answer: Callable[[bytes], tuple[bytes, bool]]) -> tuple[bytes, ExitCode]:
+    from webhook.http import problems
+    from webhook.requests import frame
+
     try:
         text, fits = answer(line)
     except frame.RequestError as error:

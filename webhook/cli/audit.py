@@ -9,23 +9,11 @@ import click
 
 from policies.config.lint_config import FailOn
 from webhook.cli.answers import print_answer
-from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, TEXTS, WIDE, answer_option
-from webhook.cli.placement_options import PlacementOptions
+from webhook.cli.placement_options import PlacementOptions, workload_options
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
 from webhook.distribution import release
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from policies.manifests import findings
-    from policies.placement.audit import audit as audit_audit
-    from policies.reports.audit import json as audit_json
-    from policies.reports.audit import policy_report
-    from policies.reports.audit import run as audit_run
-    from policies.reports.audit import text as audit_text
-    from webhook.cli import cluster_page
-
 
 #: The formats that are objects for a cluster: see ``policy_report.REPORT_APIS``.
 _OBJECTS: Final = ("policyreport", "openreports")
@@ -88,8 +76,17 @@ def command(
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
     Ctrl-C, after which the report has what was done until then.
     """  # noqa: D301  # click reads the backspace
-    options = PlacementOptions(**values)
-    page = cluster_page.ClusterPage(options) if form == HTML else None
+    from policies.manifests.findings import Severity
+    from policies.placement.audit import audit as audit_audit
+    from policies.reports.audit import run as audit_run
+    from policies.reports.audit import text as audit_text
+    from webhook.cli.cluster_workloads import LookedAt, read_workloads
+
+    options, page = PlacementOptions(**values), None
+    if form == HTML:
+        from webhook.cli.cluster_page import ClusterPage
+
+        page = ClusterPage(options)
     read = read_workloads(
         options, namespace, selector, form=form, seen=None if page is None else page.objects
     )
@@ -114,15 +111,19 @@ def command(
     elif form == "markdown":
         click.echo(audit_text.render_markdown(run), nl=False)
     elif form in _OBJECTS:
+        from policies.reports.audit import policy_report
+
         click.echo(policy_report.render(run, policy_report.REPORT_APIS[form]), nl=False)
     elif page is not None:
         page.read(read).print_audit(run)
     else:
+        from policies.reports.audit import json as audit_json
+
         print_answer(audit_json.render(run), form)
     if looked_at.left:
         finish(ExitCode.INTERRUPTED)
     finish(
         ExitCode.FINDINGS
-        if run.fails(None if fail_on == FailOn.NEVER else findings.Severity(fail_on))
+        if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on))
         else ExitCode.CLEAN
     )

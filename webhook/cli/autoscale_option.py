@@ -9,22 +9,15 @@ import click
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.file_name import shown_file
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.autoscaler.node_autoscaler import NodeAutoscaler
     from policies.config.context import AdmissionContext
+    from policies.manifests import documents as manifests_documents
     from policies.placement.core.scale_ups import SimulatedScaleUps
     from policies.scheduler.index import ClusterIndex
-
-
-with late_imports():
-    from policies.autoscaler import deduced_groups, node_group, sources
-    from policies.manifests import documents as manifests_documents
-    from policies.placement.core import scale_ups as core_scale_ups
-    from policies.scheduler import index
-    from webhook.lint import files
     from webhook.ui import cluster as cluster_of_page
+
 
 #: What stands for a file: node groups as the nodes of the cluster show them.
 DEDUCED: Final = "deduced"
@@ -53,10 +46,14 @@ class Autoscale:
         if self.source is None:
             return None
         if self.source == DEDUCED:
+            from policies.autoscaler import deduced_groups
+
             found = deduced_groups.deduce(cluster)
             if not found.groups:
                 raise DocumentError([f"--autoscale {DEDUCED}: {deduced_groups.NONE_DEDUCED}"])
             return found
+        from policies.autoscaler import sources
+
         try:
             return sources.read_autoscaler(self._objects(self.source), cluster)
         except DocumentError as error:
@@ -74,6 +71,8 @@ class Autoscale:
         """
         if self.source is None:
             return None
+        from webhook.ui import cluster as cluster_of_page
+
         self.read(cluster)
         if self.source == DEDUCED:
             return cluster_of_page.PageAutoscaler(self.source, DEDUCED)
@@ -82,6 +81,9 @@ class Autoscale:
 
     @staticmethod
     def _objects(file: str) -> list[manifests_documents.ManifestObject]:
+        from policies.manifests import documents as manifests_documents
+        from webhook.lint import files
+
         documents = manifests_documents.load_strictly(
             files.read_text(file, named=True).content, shown_file(file)
         )
@@ -101,9 +103,14 @@ def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
     """
     if context.cluster is None and source == DEDUCED:
         raise UsageError(f"--autoscale {DEDUCED} needs the cluster's nodes (--live or --cluster)")
+    from policies.scheduler import index
+
     autoscaler = Autoscale(source).read(context.cluster or index.ClusterIndex())
     if autoscaler is None:
         raise ValueError("no autoscaler is given")
+    from policies.autoscaler import node_group
+    from policies.placement.core import scale_ups as core_scale_ups
+
     groups = "NodePools" if autoscaler.name is node_group.AutoscalerName.KARPENTER else "node groups"
     given = "of the nodes" if source == DEDUCED else f"of {shown_file(source)}"
     return core_scale_ups.SimulatedScaleUps(autoscaler, f"the {groups} {given}", context)

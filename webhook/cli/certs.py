@@ -12,13 +12,6 @@ import click
 from certs.clocks import CA_LIFETIME, SERVING_LIFETIME
 from webhook.cli import certs_inject, certs_rotate, certs_show
 from webhook.cli.command import CommandGroup
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from certs import keyring, store
-    from certs import names as certs_names
-    from webhook.cli import certs_target
-
 
 #: Days that a certificate may be valid: a hundred years at most, within what X.509 can write.
 _DAYS = click.IntRange(1, 36_500)
@@ -88,6 +81,10 @@ def init(
 
     Exit codes: 0 written, 2 bad usage or files that cannot be read or written.
     """
+    from certs import keyring, store
+    from certs import names as certs_names
+    from webhook.cli import certs_target
+
     names = certs_names.parse_names(
         dns, ip, service=certs_names.Service(name=service, namespace=namespace) if service else None
     )
@@ -113,6 +110,8 @@ def init(
 
 def _next_lines(folder: Path, namespace: str) -> Iterator[str]:
     """Yield the commands with which to use the files."""
+    from certs import keyring
+
     ca, serving, key = (
         shlex.quote(str(folder / name))
         for name in (

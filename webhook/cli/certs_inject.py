@@ -12,17 +12,11 @@ from certs.errors import CertificateError
 from policies.manifests.errors import UsageError
 from webhook.cli.certs_target import cluster_options
 from webhook.cli.command import Command, is_given
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from cryptography import x509
 
-with late_imports():
-    from certs import ca, keypair, keyring, store
-    from webhook.cert_rotation import cluster_objects, manifests
-    from webhook.cli import live
     from webhook.kube import api_server as kube_api_server
-    from webhook.lint import files
 
 
 @click.command(cls=Command, name="inject")
@@ -53,11 +47,17 @@ def command(
     """
     if [bool(cert_dir), bool(ca_file), is_given("secret")].count(True) > 1:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")
+    from certs import keyring
+    from webhook.cli import live
+
     trusted = cert_dir / keyring.CA_CERTIFICATE if cert_dir else ca_file
     bundle = _read_file(trusted) if trusted else _read_secret(live.api_server(context), namespace, secret)
     if file is None:
         _inject_cluster(live.api_server(context), webhooks, bundle)
         return
+    from webhook.cert_rotation import manifests
+    from webhook.lint import files
+
     text = files.read_text(file, named=True)
     name = webhooks if is_given("webhooks") else ""
     click.echo(manifests.inject_manifest(text.content, text.file, bundle, name=name), nl=False)
@@ -69,6 +69,8 @@ def _read_file(file: Path) -> tuple[x509.Certificate, ...]:
     Raises:
         CertificateError: It holds none, or something else.
     """
+    from certs import ca, keypair, store
+
     certificates = keypair.parse_certificates(store.read_file(file), str(file))
     if not all(map(ca.is_ca, certificates)):
         raise CertificateError(f"{file}: holds a certificate that is not a CA")
@@ -81,17 +83,25 @@ def _read_secret(api: kube_api_server.ApiServer, namespace: str, secret: str) ->
     Raises:
         ClusterError: It holds none that is valid.
     """
+    from webhook.cert_rotation import cluster_objects
+
     stored = cluster_objects.SecretStore(api, namespace, secret).read()
     if bundle := stored.keyring.bundle(datetime.now(UTC)):
         return bundle
+    from webhook.kube import api_server as kube_api_server
+
     raise kube_api_server.ClusterError(
         "; ".join(stored.keyring.problems) or f"{stored.source}: no CA is valid"
     )
 
 
 def _inject_cluster(api: kube_api_server.ApiServer, name: str, bundle: tuple[x509.Certificate, ...]) -> None:
+    from webhook.cert_rotation import cluster_objects
+
     found = cluster_objects.read_configurations(api, name)
     if all(configuration.manifest is None for configuration in found):
+        from webhook.kube import api_server as kube_api_server
+
         raise kube_api_server.ClusterError(
             f"there are no webhook configurations named {name}; see --webhooks"
         )

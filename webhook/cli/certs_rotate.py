@@ -7,18 +7,17 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from policies.manifests.words import plural
 from webhook.cli.certs_target import cluster_options, refuse_with_folder, service_option, validity
 from webhook.cli.command import Command
-from webhook.late_imports import late_imports
 
-with late_imports():
-    from certs import keyring, names, rotate, store
+if TYPE_CHECKING:
+    from certs import rotate
     from webhook.cert_rotation import reconcile
-    from webhook.cli import live
 
 
 @click.command(cls=Command, name="rotate")
@@ -66,11 +65,17 @@ def command(
     reached, others do not follow in time, or the clock of this machine differs from the API server's by more
     than half an hour: what it issues might not be valid yet.
     """
+    from certs import rotate
+
     demand = rotate.Demand.CA if ca else rotate.Demand.SERVING
     if cert_dir is not None:
         refuse_with_folder("service", "create")
         click.echo("\n".join(_rotate_folder(cert_dir, demand)))
         return
+    from certs import names
+    from webhook.cert_rotation import reconcile
+    from webhook.cli import live
+
     target = names.Target(namespace=namespace, secret=secret, service=service, webhooks=webhooks)
     reconciler = reconcile.Reconciler(live.api_server(context), target, now=lambda: datetime.now(UTC))
     if not create:
@@ -86,6 +91,8 @@ def command(
 
 
 def _rotate_folder(folder: Path, demand: rotate.Demand) -> Iterator[str]:
+    from certs import keyring, rotate, store
+
     held = store.rotate_folder(folder, demand, now=datetime.now(UTC))
     yield f"{folder / keyring.CA_CERTIFICATE}  trusts {_count(len(held.trusted))}"
     if held.serving:

@@ -15,14 +15,6 @@ from webhook.cli.certs_target import cluster_options, refuse_with_folder
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from certs import inspect as certs_inspect
-    from certs import keypair, keyring, store
-    from webhook.cert_rotation import cluster_objects
-    from webhook.cli import live
-
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/certs/v1"
@@ -64,6 +56,9 @@ def command(
         refuse_with_folder()
         found = _inspect_folder(cert_dir, now=now, margin=margin)
     else:
+        from webhook.cert_rotation import cluster_objects
+        from webhook.cli import live
+
         api = live.api_server(context)
         stored = cluster_objects.SecretStore(api, namespace, secret).read()
         found = cluster_objects.inspect_secret(
@@ -83,6 +78,9 @@ def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[s
     Raises:
         CertificateError: A file cannot be read.
     """
+    from certs import inspect as certs_inspect
+    from certs import keypair, keyring, store
+
     names = dict.fromkeys([keyring.SERVING_CERTIFICATE, keyring.SERVING_KEY, *store.existing_files(folder)])
     content = dict(zip(names, store.read_files(*(folder / name for name in names)), strict=True))
     pairs = ((keyring.SERVING_CERTIFICATE, keyring.SERVING_KEY), (keyring.CA_CERTIFICATE, keyring.CA_KEY))

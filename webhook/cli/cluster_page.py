@@ -7,10 +7,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from policies.model import workload_ref
+from policies.placement.audit import audit as audit_audit
+from policies.reports import actions
+from policies.reports.audit import words as audit_words
+from policies.reports.survive import cluster_text
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.options import HTML
 from webhook.cli.terminal import MANY_NODES, progress
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.placement.audit.workload_audit import WorkloadAudit
@@ -21,14 +25,6 @@ if TYPE_CHECKING:
     from policies.reports.audit.run import AuditRun
     from webhook.cli.cluster_workloads import ReadCluster
     from webhook.cli.placement_options import PlacementOptions
-
-with late_imports():
-    from policies.model import workload_ref
-    from policies.placement.audit import audit as audit_audit
-    from policies.reports import actions
-    from policies.reports.audit import words as audit_words
-    from policies.reports.survive import cluster_text
-    from webhook.cli import ui_cluster
     from webhook.ui import recording
 
 
@@ -41,11 +37,16 @@ class ClusterPage:
 
     def __init__(self, options: PlacementOptions) -> None:
         """Begin, before the cluster is read."""
+        from webhook.cli import ui_cluster
+
         self.objects = ui_cluster.cluster_objects(options)
         self._options = options
 
     def read(self, found: ReadCluster) -> RecordedCluster:
         """Return what answers are recorded of, once the cluster was read."""
+        from webhook.cli import ui_cluster
+        from webhook.ui import recording
+
         cluster = ui_cluster.page_cluster(self._options, found.context, self.objects, found.unread)
         return RecordedCluster(self._options, found, recording.Recording(cluster))
 
@@ -59,6 +60,8 @@ class RecordedCluster:
 
     def print_audit(self, run: AuditRun) -> None:
         """Print an audit, opened at the list of workloads."""
+        from webhook.ui import recording
+
         audited = run.cluster
         whole = not (audited.namespace or audited.selector) and len(run.workloads) == run.total
         self._made.withheld += audit_words.notes(run)
@@ -79,6 +82,8 @@ class RecordedCluster:
 
     def print_losses(self, report: ClusterSurvivalReport, options: LossOptions) -> None:
         """Print losses, opened at the only one, or at the list of all."""
+        from webhook.ui import recording
+
         audits = self._audit()
         if options.domain is None:
             # The answer on a single loss has its own.

@@ -1,4 +1,4 @@
-"""The parts that commands on every workload of a cluster share: options, reading, progress."""
+"""The parts that commands on every workload of a cluster share: reading and progress."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import click
-
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_SENTENCE, listed
-from webhook.cli.options import TEXTS, all_namespaces_option, namespace_filter, with_options
-from webhook.cli.placement_options import PlacementOptions, cluster_options
+from policies.model import label_query
+from policies.placement.core import cluster_workloads
+from webhook.cli import placement
+from webhook.cli.options import TEXTS
+from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import interruptible, note_and_keep, progress
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.scheduler.index import ClusterIndex
-
-with late_imports():
-    from policies.model import label_query
-    from policies.placement.core import cluster_workloads
-    from webhook.cli import placement
-    from webhook.kube import informer
 
 
 #: Workloads from which a bar is shown; they take about a second.
@@ -38,19 +32,6 @@ class ReadCluster(NamedTuple):
     context: AdmissionContext  #: What they are evaluated by.
     cluster: ClusterIndex  #: The cluster.
     unread: tuple[str, ...]  #: What could not be read of it, a line each.
-
-
-def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which workloads of which cluster."""
-    selector = click.option(
-        "-l",
-        "--selector",
-        default="",
-        metavar="QUERY",
-        help="Only workloads with these labels, in kubectl's syntax.",
-    )
-    namespace = namespace_filter("Only workloads of this namespace.")
-    return with_options(cluster_options(function), (namespace, all_namespaces_option, selector))
 
 
 def read_workloads(
@@ -99,6 +80,8 @@ def read_workloads(
         left_out = unread if form in TEXTS else []
         raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
+        from webhook.kube import informer
+
         unread.append(informer.UNWATCHED_KINDS)
     placement.report_without_pods(context.cluster, warn)
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))

@@ -16,10 +16,6 @@ from policies.manifests import fields
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.sanitize import printable_lines
 from webhook.cli.terminal import ExitCode, finish
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from webhook.lint import files
 
 #: Where the context of a command has the names of its parameters in the order in which they were given.
 OPTION_ORDER: Final = "evenkeel.option_order"
@@ -178,7 +174,9 @@ def _refuse_addresses(parameter: click.Parameter, given: object) -> None:
     option = f"{parameter.opts[-1]}: " if isinstance(parameter, click.Option) else ""
     for value in given if isinstance(given, list | tuple) else [given]:
         if isinstance(value, str) and "://" in value:
-            raise UsageError(f"{option}{fields.shown_name(value)}: {files.NO_ADDRESS}")
+            from webhook.lint.files import NO_ADDRESS
+
+            raise UsageError(f"{option}{fields.shown_name(value)}: {NO_ADDRESS}")
 
 
 def _takes_one(option: click.Option) -> bool:

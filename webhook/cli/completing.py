@@ -7,13 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from policies.config import loader, spread_policy
-    from policies.rules import base
-    from webhook.lint import reports
-
 #: How a shell learns that it should complete a file's name itself.
 _FILE = "file"
 
@@ -22,6 +15,8 @@ def complete_rule(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the rules whose id starts so."""
+    from policies.rules import base
+
     rules = base.all_rules().values()
     return [CompletionItem(rule.id, help=rule.summary) for rule in rules if rule.id.startswith(incomplete)]
 
@@ -44,6 +39,8 @@ def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of lint that start so; the file after them is the user's."""
+    from webhook.lint import reports
+
     return complete_format((*reports.FORMATS, reports.PAGE), incomplete)
 
 
@@ -51,6 +48,8 @@ def complete_plan_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of plans that start so; the file after them is the user's."""
+    from webhook.lint import reports
+
     return complete_format(reports.PLAN_FORMATS, incomplete)
 
 
@@ -73,6 +72,8 @@ def complete_policies(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the built-in policies that start so, and let the shell complete files."""
+    from policies.config import loader, spread_policy
+
     named = (f"{spread_policy.BUILTIN_PREFIX}{name}" for name in loader.builtin_names())
     # Files first: bash forgets what came before them.
     return [CompletionItem(incomplete, type=_FILE), *_starting(named, incomplete)]
@@ -82,6 +83,8 @@ def complete_builtin(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the names of built-in policies that start so, and let the shell complete files."""
+    from policies.config import loader
+
     return [CompletionItem(incomplete, type=_FILE), *_starting(loader.builtin_names(), incomplete)]
 
 

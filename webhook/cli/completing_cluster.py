@@ -14,13 +14,6 @@ from click.shell_completion import CompletionItem
 
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.fields import member
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from policies.model import cluster_kinds, workload
-    from policies.model import snapshot as model_snapshot
-    from webhook.cli import targets
-    from webhook.kube import snapshot
 
 #: Bytes of a file: more takes longer to read than people wait for.
 _MOST_BYTES: Final = 2**22
@@ -35,6 +28,9 @@ def complete_object(
 
     What a controller made is offered to those who type its kind, and the controller to others.
     """
+    from policies.model import snapshot as model_snapshot
+    from policies.model import workload
+
     names: dict[str, None] = {}
     for obj in _objects(context):
         own = _name(*model_snapshot.kind_of(obj), str(member(obj, "metadata").get("name")))
@@ -49,6 +45,9 @@ def complete_key(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the short names of Kubernetes' topology keys, and the labels of the snapshot's nodes."""
+    from policies.model import cluster_kinds
+    from policies.model import snapshot as model_snapshot
+
     labels = (
         member(obj, "metadata").get("labels")
         for obj in _objects(context)
@@ -62,6 +61,9 @@ def complete_node(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the nodes of the snapshot whose name starts so."""
+    from policies.model import cluster_kinds
+    from policies.model import snapshot as model_snapshot
+
     nodes = (
         str(member(obj, "metadata").get("name"))
         for obj in _objects(context)
@@ -72,12 +74,16 @@ def complete_node(
 
 def _name(api_version: str, kind: str, name: str) -> str:
     """Return an object as it is named on a command line; empty for a kind that makes no pods."""
+    from webhook.cli import targets
+
     short = targets.SHORT_NAMES.get((api_version.rpartition("/")[0], kind))
     return f"{short}/{name}" if short else ""
 
 
 def _objects(context: click.Context) -> Iterator[dict[str, Any]]:
     """Yield the objects of the manifests, or else of the snapshot, as far as they can be read."""
+    from webhook.kube import snapshot
+
     for file in context.params.get("files") or (context.params.get("cluster") or "",):
         path = Path(file)
         try:

@@ -14,15 +14,6 @@ from webhook.cli.command import Command
 from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish
 from webhook.distribution import release
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from certs import names as certs_names
-    from webhook.cli import live
-    from webhook.doctor import check_result, observations
-    from webhook.doctor import collect as doctor_collect
-    from webhook.doctor import diagnosis as doctor_diagnosis
-
 
 #: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
 _TIMEOUT_S: Final = 30
@@ -72,6 +63,12 @@ def command(
     Exit codes: 0 no problem (there may be warnings), 1 problems, 2 bad usage, 3 the cluster cannot be
     reached or nothing of the installation can be read.
     """
+    from certs import names as certs_names
+    from webhook.cli import live
+    from webhook.doctor import check_result, observations
+    from webhook.doctor import collect as doctor_collect
+    from webhook.doctor import diagnosis as doctor_diagnosis
+
     # Names of configurations may have dots.
     labels = {"--namespace": [namespace], "--service": [service], "--webhooks": webhooks.split(".")}
     for option, parts in labels.items():

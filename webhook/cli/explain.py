@@ -16,19 +16,11 @@ from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, WIDE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
-
-
-with late_imports():
     from policies.placement.explain import explain
-    from policies.reports.explain import json as explain_json
-    from policies.reports.explain import text as explain_text
-    from policies.scheduler import rejections
-    from webhook.cli import live_placement, placement, suggestion
 
 
 _EXAMPLES = """\
@@ -89,13 +81,21 @@ def _explain(
 ) -> ExitCode:
     """Print an explanation, or what is made of it; return the exit code: whether the pod fits some node."""
     if options.live and autoscale.source is None:
+        from webhook.cli import live_placement
+
         fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
             return ExitCode.of(clean=fits)
+    from policies.reports.explain import text as explain_text
+    from policies.scheduler import rejections
+    from webhook.cli import placement
+
     judge = _Explainer(rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
     explained, entry, _, node = placement.evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
+        from policies.reports.explain import json as explain_json
+
         tell(explain_json.render(explained), entry, explain_text.headline(explained).plain)
     else:
         show(
@@ -122,6 +122,8 @@ class _Explainer:
         self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
     ) -> explain.Explained:
         """Explain an object; see ``explain_object``."""
+        from policies.placement.explain import explain
+
         long = context.cluster is not None and context.cluster.node_count >= MANY_NODES
         autoscaler = None if context.cluster is None else self._autoscale.read(context.cluster)
         with status("Placing replicas, trying changes", long=long), interruptible() as stop:
@@ -145,6 +147,8 @@ def _print_suggestion(
         UsageError: There is none of that number, or it is none of a manifest.
         DocumentError: The file cannot be edited there.
     """
+    from webhook.cli import suggestion
+
     report = orjson.loads(body)
     edits = suggestion.suggestion(report, number)
     target = options.target(options.kinds())

@@ -15,25 +15,18 @@ from policies.manifests.words import plural
 from webhook.cli import lint
 from webhook.cli.command import Command
 from webhook.cli.terminal import ExitCode, finish, note
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
-    from policies.lint.fix_edits import Fix
-    from policies.manifests.documents import ManifestObject
-    from webhook.lint.options import LintOptions
-
-with late_imports():
     from policies.config import lint_config
-    from policies.lint import baseline, fix, run
+    from policies.lint import fix
+    from policies.lint.fix_edits import Fix
     from policies.manifests import findings
     from policies.manifests import skipped as manifests_skipped
-    from policies.reports import patch
+    from policies.manifests.documents import ManifestObject
     from policies.reports.lint import run as lint_run
-    from policies.reports.lint import text as lint_text
-    from webhook.lint import chart_options, field_origins, inputs
+    from webhook.lint import field_origins
     from webhook.lint import files as lint_files
-    from webhook.lint import parse as lint_parse
-    from webhook.lint import run as webhook_lint_run
+    from webhook.lint.options import LintOptions
 
 
 #: The options of lint that mean the same here.
@@ -105,6 +98,8 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
     piped = STDIN in paths
     if piped and len(paths) > 1:
         raise UsageError("- may not be combined with other paths")
+    from webhook.lint import run as webhook_lint_run
+
     options = lint.read_options(paths, given)
     today = datetime.now(UTC).date()
     job = webhook_lint_run.build_job(options.config, today=today, warn=note)
@@ -112,6 +107,9 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
         raise UsageError(
             "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
         )
+    from policies.lint import fix
+    from policies.reports.lint import text as lint_text
+
     read = _read(options)
     fixing = fix.Fixing(
         context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject
@@ -135,6 +133,11 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
 
 def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects, and what is passed over; report the errors of others."""
+    from policies.config import lint_config
+    from webhook.lint import chart_options, field_origins, inputs
+    from webhook.lint import parse as lint_parse
+    from webhook.lint import run as webhook_lint_run
+
     tools = inputs.Tools(
         charts=chart_options.Charts(helm=lint_config.Rendering.OFF), kustomize=options.tools.kustomize
     )
@@ -163,6 +166,8 @@ def _read(options: LintOptions) -> _Read:
 
 def _in_own_words(entry: manifests_skipped.Skipped) -> manifests_skipped.Skipped:
     """Return the skipped entry, with fix's own reason for charts, which it never renders."""
+    from policies.manifests import skipped as manifests_skipped
+
     if (
         entry.reason is not manifests_skipped.SkipReason.SWITCHED_OFF
         or entry.kind is not manifests_skipped.SourceKind.CHART
@@ -173,6 +178,11 @@ def _in_own_words(entry: manifests_skipped.Skipped) -> manifests_skipped.Skipped
 
 def _run(read: _Read, config: lint_config.LintConfig) -> lint_run.LintRun:
     """Return the run without its findings: what lint would report of what was skipped."""
+    from policies.config import lint_config
+    from policies.lint import run
+    from policies.manifests import findings
+    from policies.reports.lint import run as lint_run
+
     return lint_run.LintRun(
         result=run.LintResult(),
         tool_version="",
@@ -183,6 +193,8 @@ def _run(read: _Read, config: lint_config.LintConfig) -> lint_run.LintRun:
 
 
 def _is_incomplete(read: _Read, config: lint_config.LintConfig) -> bool:
+    from policies.config import lint_config
+
     return _run(read, config).incomplete or (
         read.unreadable and config.fail_on is not lint_config.FailOn.NEVER
     )
@@ -197,12 +209,17 @@ def _left(result: fix.FixResult, config: lint_config.LintConfig) -> list[finding
     """Return the findings that lint would report now."""
     if not config.baseline:
         return result.left.findings
+    from policies.lint import baseline
+    from webhook.lint import files as lint_files
+
     content = lint_files.read_text(config.baseline, named=True).content
     return baseline.read_baseline(content, shown_file(config.baseline)).new(result.left.findings)[0]
 
 
 def _write(read: _Read, result: fix.FixResult) -> None:
     """Write the files; one that cannot be written is reported, and the others are written all the same."""
+    from webhook.lint import files as lint_files
+
     for file, content in list(result.texts.items()):
         try:
             lint_files.write_back(read.paths[file], old=read.texts[file], new=content)
@@ -216,6 +233,8 @@ def _write(read: _Read, result: fix.FixResult) -> None:
 
 
 def _print_texts(files: Mapping[str, bytes], result: fix.FixResult, *, show_diff: bool) -> None:
+    from policies.reports import patch
+
     for file, content in files.items():
         fixed = result.texts.get(file, content)
         click.echo(patch.unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
@@ -256,7 +275,11 @@ def _summary(
 
 
 def _fails(left: list[findings.Finding], fail_on: lint_config.FailOn) -> bool:
+    from policies.config import lint_config
+
     if fail_on is lint_config.FailOn.NEVER:
         return False
+    from policies.manifests import findings
+
     least = findings.Severity(fail_on)
     return any(finding.severity.is_as_bad(least) for finding in left)

@@ -26,30 +26,19 @@ from webhook.cli.completing import complete_formats
 from webhook.cli.manifest_options import NO_CONFIG, manifest_options, rule_options
 from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.terminal import ExitCode, finish, note, progress
-from webhook.late_imports import late_imports
 from webhook.lint.reports import FORMATS, PAGE, TEXTS, Output, lines_of, parse_outputs, render, write_file
 
 if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
     from policies.lint.run import LintResult
-    from policies.scheduler.index import ClusterIndex
-
-with late_imports():
-    from policies.lint import baseline as lint_baseline
     from policies.manifests import skipped as manifests_skipped
-    from policies.reports.lint import json as lint_json
+    from policies.model.scaling import ScaleUps
     from policies.reports.lint import run as lint_run
     from policies.reports.lint import text as lint_text
-    from policies.reports.lint import text as reports_lint_text
-    from webhook import distribution
-    from webhook.cli import autoscale_option
-    from webhook.cli import live as cli_live
-    from webhook.kube import api_server as cluster_api
-    from webhook.kube import snapshot, watched_resources
-    from webhook.lint import files
+    from policies.scheduler.index import ClusterIndex
     from webhook.lint import inputs as lint_inputs
     from webhook.lint import options as lint_options
     from webhook.lint import run as webhook_lint_run
-    from webhook.ui import embedded
 
 
 #: Bytes from which a run shows its progress; they take about a second.
@@ -115,11 +104,17 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
 
 
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
+    from policies.reports.lint import text as lint_text
+    from webhook.cli import live as cli_live
+    from webhook.lint import inputs as lint_inputs
+    from webhook.lint import run as webhook_lint_run
+    from webhook.lint.files import UNREADABLE
+
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
-    details = reports_lint_text.Details(quiet=given.pop("quiet"))
+    details = lint_text.Details(quiet=given.pop("quiet"))
     live, live_context = given.pop("live"), given.pop("live_context")
-    autoscaled = given.pop("autoscaled")
+    autoscaled = _scale_ups(given.pop("autoscaled"))
     cli_live.check_cluster(live=live, context=live_context, cluster=given["cluster"])
     options = read_options(paths, given)
     nodes = None
@@ -134,7 +129,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             today=datetime.now(UTC).date(),
             warn=note,
             cluster=nodes,
-            scale_ups=None if autoscaled is None else partial(autoscale_option.scale_ups, autoscaled),
+            scale_ups=autoscaled,
         )
         with lint_progress(texts) as show:
             outcome = webhook_lint_run.lint_texts(texts.texts, job, show)
@@ -154,14 +149,21 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         else:
             run = _run(texts, outcome, job, options.config)
             # What the baseline holds of a file that cannot be read is known as well.
-            problems = [finding for finding in run.result.findings if finding.rule == files.UNREADABLE]
+            problems = [finding for finding in run.result.findings if finding.rule == UNREADABLE]
             run = run if least is None else run.without_below(Severity(least))
-            needs_version = any(output.form not in TEXTS for output in outputs)
-            run = replace(run, tool_version=distribution.release()) if needs_version else run
             _report(run, outputs, context, details)
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
         return ExitCode.BAD_INPUT
     return ExitCode.FINDINGS if run.failed and not written else ExitCode.CLEAN
+
+
+def _scale_ups(source: str | None) -> Callable[[AdmissionContext], ScaleUps] | None:
+    """Return what makes the scale-ups of an autoscaler; None without any."""
+    if source is None:
+        return None
+    from webhook.cli.autoscale_option import scale_ups
+
+    return partial(scale_ups, source)
 
 
 def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> lint_options.LintOptions:
@@ -175,6 +177,8 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> lint_options.
         UsageError: They contradict one another.
         DocumentError: The document cannot be read.
     """
+    from webhook.lint import options as lint_options
+
     file = given.pop("config_file")
     for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
@@ -196,6 +200,10 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     Raises:
         ClusterError: It cannot be read.
     """
+    from webhook.cli import live as cli_live
+    from webhook.kube import api_server as cluster_api
+    from webhook.kube import snapshot, watched_resources
+
     api = cli_live.api_server(context)
     version = config.kubernetes_version or cluster_api.known_version(api, note).exact
     nodes = snapshot.read_index(api, watched_resources.NODES, warn=note)
@@ -209,9 +217,14 @@ def _run(
     config: LintConfig,
 ) -> lint_run.LintRun:
     """Return the run for the reports, without what the baseline knows."""
+    from policies.reports.lint import run as lint_run
+
     result, known = outcome.result, 0
     result.cut = as_named(result.cut, result)
     if config.baseline:
+        from policies.lint import baseline as lint_baseline
+        from webhook.lint import files
+
         baseline = lint_baseline.read_baseline(
             files.read_text(config.baseline, named=True).content, shown_file(config.baseline)
         )
@@ -236,6 +249,8 @@ def _run(
 
 def as_named(skipped: list[manifests_skipped.Skipped], result: LintResult) -> list[manifests_skipped.Skipped]:
     """Return the skipped sources; where they leave none to judge, as named by the user."""
+    from policies.manifests import skipped as manifests_skipped
+
     judged = result.workloads + result.custom_resources
     return manifests_skipped.as_all_there_is(skipped, workloads=judged, objects=judged + result.others)
 
@@ -244,9 +259,13 @@ def _report(
     run: lint_run.LintRun,
     outputs: tuple[Output, ...],
     context: click.Context,
-    details: reports_lint_text.Details,
+    details: lint_text.Details,
 ) -> None:
     """Write every report; a person reads at least the summary."""
+    if any(output.form not in TEXTS for output in outputs):
+        from webhook.distribution import release
+
+        run = replace(run, tool_version=release())
     for output in outputs:
         report = _rendered(output, run, details, context)
         if output.file:
@@ -254,21 +273,27 @@ def _report(
         else:
             click.echo(report.encode(errors="backslashreplace"), nl=False)
     if not any(Output(form) in outputs for form in TEXTS):
+        from policies.reports.lint import text as lint_text
+
         click.echo(lint_text.summary(run, _on_terminal(details, sys.stderr, context)), nl=False, err=True)
 
 
 def _rendered(
-    output: Output, run: lint_run.LintRun, details: reports_lint_text.Details, context: click.Context
+    output: Output, run: lint_run.LintRun, details: lint_text.Details, context: click.Context
 ) -> str:
     if output.form == PAGE:
+        from policies.reports.lint import json as lint_json
+        from policies.reports.lint import text as lint_text
+        from webhook.ui.embedded import report_page
+
         about = report_about(None, verdict=lint_text.summary(run).splitlines()[0])
-        return embedded.report_page("lint", lint_json.render(run).encode(), about)
+        return report_page("lint", lint_json.render(run).encode(), about)
     return render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
 
 
 def _on_terminal(
-    details: reports_lint_text.Details, stream: TextIO, context: click.Context, *, to_file: bool = False
-) -> reports_lint_text.Details:
+    details: lint_text.Details, stream: TextIO, context: click.Context, *, to_file: bool = False
+) -> lint_text.Details:
     """Return how a text is written: colored and wrapped on a terminal alone, so that others can search it."""
     if to_file or not stream.isatty():
         return details
@@ -276,6 +301,9 @@ def _on_terminal(
 
 
 def _write_baseline(file: str, run: lint_run.LintRun, problems: list[Finding]) -> None:
+    from policies.lint import baseline as lint_baseline
+    from policies.reports.lint import text as lint_text
+
     document = lint_baseline.Baseline.of(run.result.findings).document()
     write_file(file, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
     for problem in problems:

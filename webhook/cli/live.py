@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from policies.manifests.errors import UsageError
-from webhook.late_imports import late_imports
 
-with late_imports():
-    from webhook.kube import api_server as cluster_api
+if TYPE_CHECKING:
     from webhook.kube import client
 
 #: What a command says that needs a cluster and is given none.
@@ -39,6 +37,8 @@ def api_server(context: str) -> client.KubernetesApiServer:
     Raises:
         KubeconfigError: There is none.
     """
+    from webhook.kube import client
+
     return client.connect(context)
 
 
@@ -54,6 +54,8 @@ def list_objects(
         namespace: The namespace.
         note: Called with the reason why they cannot be read.
     """
+    from webhook.kube import api_server as cluster_api
+
     path = f"/apis/{api_version}/namespaces/{quote(namespace, safe='')}/{kind.lower()}s"
     try:
         listed = api_server(context).call("GET", path).get("items") or ()

@@ -6,33 +6,30 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from policies.config import context as config_context
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown_name
 from policies.manifests.wire import dumps
+from policies.model import cluster_kinds, snapshot
+from policies.model import version as model_version
+from policies.placement.core import placement
+from policies.scheduler import index as scheduler_index
+from webhook.admission import context as admission_context
+from webhook.cli import live, manifest, targets
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_by
 from webhook.cli.terminal import note, reading_progress, show
+from webhook.http import problems
+from webhook.kube import api_server as kube_api_server
+from webhook.kube import service_proxy
+from webhook.kube import snapshot as kube_snapshot
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
-from webhook.late_imports import late_imports
+from webhook.requests import screen
 from webhook.requests.score import ScoreRequest
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
     from webhook.requests.placement import PlacementFields
-
-with late_imports():
-    from policies.config import context as config_context
-    from policies.model import cluster_kinds, snapshot
-    from policies.model import version as model_version
-    from policies.placement.core import placement
-    from policies.scheduler import index as scheduler_index
-    from webhook.admission import context as admission_context
-    from webhook.cli import live, manifest, targets
-    from webhook.http import problems
-    from webhook.kube import api_server as kube_api_server
-    from webhook.kube import service_proxy
-    from webhook.kube import snapshot as kube_snapshot
-    from webhook.requests import screen
 
 
 @dataclass(frozen=True, slots=True)

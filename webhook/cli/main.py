@@ -26,12 +26,6 @@ from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.fields import did_you_mean
 from webhook.cli.command import OPTION_ORDER, first_paragraph, refuse_command
 from webhook.cli.terminal import ExitCode, note
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from importlib import metadata
-
-    from webhook import distribution
 
 #: The extra of commands that need more than the first module that they miss.
 OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
@@ -58,6 +52,8 @@ class MissingExtraError(CannotRunError):
     """A command needs an extra that is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
+        from webhook import distribution
+
         super().__init__(f"{module} is not installed, and this needs it: {distribution.extra_hint(extra)}")
 
 
@@ -71,6 +67,10 @@ def missing_extra(
         command: The command that needs it.
         options: The names of the parameters that it was given.
     """
+    from importlib import metadata
+
+    from webhook import distribution
+
     top = (module or "").partition(".")[0]
     brought: dict[str, set[str]] = defaultdict(set)
     for requirement in metadata.requires(distribution.NAME) or ():
@@ -92,6 +92,8 @@ class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
+        from webhook import distribution
+
         super().__init__(
             f"evenkeel {name} is not installed: it is a distribution of its own: "
             f"{distribution.conformance_hint()}"
@@ -109,6 +111,8 @@ def _summary(name: str) -> str:
     except ModuleNotFoundError:
         spec = None
     if spec is None or spec.origin is None:
+        from webhook import distribution
+
         return f"Not installed: the distribution {distribution.CONFORMANCE}."
     # Importing every module would take a second, parsing each a tenth.
     _, _, below = Path(spec.origin).read_text(encoding="utf-8").partition("\ndef command(")

@@ -9,21 +9,18 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from policies.manifests import documents as manifests_documents
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.words import IN_SENTENCE, listed
+from policies.model import snapshot
+from webhook.cli import targets
 from webhook.cli.terminal import reading_progress
-from webhook.late_imports import late_imports
+from webhook.lint import files as lint_files
 
 if TYPE_CHECKING:
     from policies.model.workload_kinds import WorkloadKinds
-
-with late_imports():
-    from policies.manifests import documents as manifests_documents
-    from policies.model import snapshot
-    from webhook.cli import targets
-    from webhook.lint import files as lint_files
 
 
 #: Bytes from which reading a file is shown: packed, they may take half a second.

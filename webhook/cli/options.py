@@ -18,12 +18,6 @@ from policies.manifests.fields import shown_name
 from policies.model.version import KNOWN_VERSION
 from webhook.cli.command import SharedOption
 from webhook.cli.completing import complete_format, complete_policies
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from webhook import atomic_write
-    from webhook.lint import reports
-
 
 #: Adds an option to a command.
 Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -192,6 +186,8 @@ class _Format(click.Choice[str]):
         ctx: click.Context | None,
     ) -> str:
         """Return the format, and have the file written when the command ends."""
+        from webhook.lint import reports
+
         given, equals, file = str(value).partition("=")
         form = reports.known_format(given, self.choices)
         if equals and not file:
@@ -217,6 +213,8 @@ def _written_to(file: str) -> Iterator[None]:
     Raises:
         OSError: It cannot be written.
     """
+    from webhook import atomic_write
+
     atomic_write.check_folder(file)
     answer, stdout = io.BytesIO(), sys.stdout
     sys.stdout = io.TextIOWrapper(answer, encoding="utf-8", errors="backslashreplace", write_through=True)

@@ -10,23 +10,18 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import ErrorList, descend, shown, text_member
 from policies.manifests.file_name import shown_file
 from policies.manifests.words import IN_SENTENCE, listed
+from policies.model import cluster_kinds, replica_sources, snapshot, workload, workload_ref
+from policies.placement.core import actions, placement
+from policies.scheduler import index
+from webhook.cli import manifest, targets
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all_by, choose_by
 from webhook.cli.terminal import note
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
     from policies.model.node import Node
 
-
-with late_imports():
-    from policies.model import cluster_kinds, replica_sources, snapshot, workload, workload_ref
-    from policies.placement.core import actions, placement
-    from policies.scheduler import index
-    from webhook.admission import context as admission_context
-    from webhook.cli import live, live_placement, manifest, targets
-    from webhook.kube import watched_resources
 
 #: What is found out of an object.
 _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # the usual suffix says less
@@ -54,12 +49,17 @@ def read_context(
         ClusterError: The live cluster cannot be read.
     """
     if options.live:
+        from webhook.cli import live_placement
+        from webhook.kube import watched_resources
+
         return live_placement.read_live_context(
             options,
             resources=watched_resources.EVERYTHING if everything else watched_resources.WATCHED_RESOURCES,
             seen=seen,
             warn=warn,
         )
+    from webhook.admission import context as admission_context
+
     if not options.cluster:
         return admission_context.build_context(options, warn)
     with manifest.snapshot_progress(options.cluster) as advance:
@@ -199,6 +199,8 @@ def read_input(
         name = f"{metadata.get('namespace') or workload.DEFAULT_NAMESPACE}/{metadata.get('name')}"
         note(f"Pod {name} is on {node}: evaluated as if it were scheduled again")
     if options.live:
+        from webhook.cli import live_placement
+
         options = live_placement.in_context(options)
     return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context), node)
 
@@ -242,6 +244,8 @@ def _live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObjec
     """Return the autoscalers of the live cluster in the namespaces of some objects."""
     if not options.live:
         return []
+    from webhook.cli import live
+
     metadata = [entry.value.get("metadata") for entry in entries]
     named = [text_member(each, "namespace") if isinstance(each, dict) else "" for each in metadata]
     namespaces = dict.fromkeys(name or options.namespace or workload.DEFAULT_NAMESPACE for name in named)
@@ -275,6 +279,8 @@ def _objects(
         if finder.note:
             note(finder.note)
     else:
+        from webhook.cli import live_placement
+
         entry = live_placement.fetch_target(options)
     return [_without_itself(entry, context)], [], bound_to(entry.value)
 

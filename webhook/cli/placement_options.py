@@ -18,6 +18,7 @@ from webhook.cli.options import (
     context_option,
     kubernetes_version_option,
     live_option,
+    namespace_filter,
     namespace_option,
     no_all_namespaces_option,
     policy_option,
@@ -27,17 +28,13 @@ from webhook.cli.options import (
     workload_kind_option,
 )
 from webhook.cli.terminal import note
-from webhook.late_imports import late_imports
 from webhook.rbac import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.rbac import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
 
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
-
-with late_imports():
-    from policies.model import snapshot, workload_kinds
-    from webhook.cli import live as cli_live
-    from webhook.cli import manifest, targets
+    from policies.model import workload_kinds
+    from webhook.cli import targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +62,8 @@ class PlacementOptions:
         Raises:
             UsageError: It is not so.
         """
+        from webhook.cli import live as cli_live
+
         cli_live.check_cluster(live=self.live, context=self.context, cluster=self.cluster)
 
     def require_cluster(self) -> None:
@@ -75,6 +74,8 @@ class PlacementOptions:
         """
         self.check_cluster()
         if not self.cluster and not self.live:
+            from webhook.cli import live as cli_live
+
             raise UsageError(cli_live.NO_CLUSTER)
 
     def with_default_cluster(self) -> PlacementOptions:
@@ -120,6 +121,8 @@ class PlacementOptions:
         Raises:
             UsageError: One of them is described wrongly.
         """
+        from policies.model import workload_kinds
+
         return workload_kinds.WorkloadKinds(map(workload_kinds.parse_workload_kind, self.workload_kind))
 
     def target(self, kinds: workload_kinds.WorkloadKinds) -> targets.ObjectTarget | None:
@@ -128,6 +131,8 @@ class PlacementOptions:
         Raises:
             UsageError: It is named wrongly.
         """
+        from webhook.cli import targets
+
         return targets.parse_target(self.words, kinds)
 
 
@@ -190,6 +195,19 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(function, (snapshot_option(), live_option(), *_BASIS))
 
 
+def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which workloads of which cluster."""
+    selector = click.option(
+        "-l",
+        "--selector",
+        default="",
+        metavar="QUERY",
+        help="Only workloads with these labels, in kubectl's syntax.",
+    )
+    namespace = namespace_filter("Only workloads of this namespace.")
+    return with_options(cluster_options(function), (namespace, all_namespaces_option, selector))
+
+
 def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add those that say which cluster, and where its Evenkeel is if it may not be read."""
     live = live_option(f"{READ_LIVE.rstrip('.')}, or what you may see of it through Evenkeel.")
@@ -205,6 +223,8 @@ def choose_by(
     options: PlacementOptions, found: list[ManifestObject], kinds: workload_kinds.WorkloadKinds
 ) -> ManifestObject:
     """Return the object of the files that the options name: see ``choose``; report duplicate keys."""
+    from webhook.cli import manifest
+
     entry = manifest.choose(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     _note_repeated(entry)
     return entry
@@ -214,6 +234,8 @@ def choose_all_by(
     options: PlacementOptions, found: list[ManifestObject], kinds: workload_kinds.WorkloadKinds
 ) -> list[ManifestObject]:
     """Return the objects of the files that are meant: see ``choose_all``; report duplicate keys."""
+    from webhook.cli import manifest
+
     chosen = manifest.choose_all(
         found, kinds, files=options.files, name=options.name, namespace=options.namespace
     )
@@ -229,6 +251,8 @@ def _note_repeated(entry: ManifestObject) -> None:
 
 def bound_to(obj: dict[str, Any]) -> str:
     """Return the node that a Pod is on; empty for one that waits, and for any other object."""
+    from policies.model import snapshot
+
     spec = obj.get("spec")
     is_pod = snapshot.kind_of(obj) == ("v1", "Pod") and isinstance(obj.get("metadata"), dict)
     node = spec.get("nodeName") if is_pod and isinstance(spec, dict) else ""

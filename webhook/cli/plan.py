@@ -31,36 +31,19 @@ from webhook.cli.options import (
 )
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
 from webhook.distribution import release
-from webhook.late_imports import late_imports
 from webhook.lint.reports import PLAN_FORMATS
 
 if TYPE_CHECKING:
     from policies.autoscaler.node_autoscaler import NodeAutoscaler
+    from policies.manifests import skipped as manifests_skipped
+    from policies.placement.core import cluster_workloads, known_pods
+    from policies.reports.plan import run as plan_run
     from policies.scheduler.index import ClusterIndex
+    from webhook.cli import plan_from
+    from webhook.kube import api_server as kube_api_server
+    from webhook.lint import plan_sets, reports
     from webhook.lint.options import LintOptions
 
-
-with late_imports():
-    from policies.lint import baseline
-    from policies.manifests import skipped as manifests_skipped
-    from policies.model import snapshot as model_snapshot
-    from policies.model import workload, workload_kinds
-    from policies.placement.core import cluster_workloads, known_pods
-    from policies.placement.core import pod_objects as core_pod_objects
-    from policies.placement.plan import plan as plan_plan
-    from policies.reports import as_yaml
-    from policies.reports.plan import json as plan_json
-    from policies.reports.plan import run as plan_run
-    from policies.reports.plan import text as plan_text
-    from policies.reports.plan import words as plan_words
-    from webhook.cli import lint, manifest, plan_from
-    from webhook.cli import live as cli_live
-    from webhook.kube import api_server as kube_api_server
-    from webhook.kube import snapshot as kube_snapshot
-    from webhook.kube import watched_resources
-    from webhook.lint import files, plan_sets, reports
-    from webhook.lint import run as lint_run
-    from webhook.ui import embedded
 
 #: Nodes of a cluster from which the progress of placing pods is shown.
 LARGE: Final = 500
@@ -129,6 +112,10 @@ class _Cluster:
 
 
 def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
+    from webhook.cli import lint, plan_from
+    from webhook.cli import live as cli_live
+    from webhook.lint import reports
+
     outputs = reports.parse_outputs(given.pop("formats"), PLAN_FORMATS)
     before, namespace = given.pop("before"), given.pop("namespace")
     autoscale = Autoscale(given.pop("autoscale"))
@@ -143,6 +130,9 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         raise UsageError(cli_live.NO_CLUSTER)
     if STDIN in options.paths and cluster_file == STDIN:
         raise UsageError("standard input may be used only once")
+    from policies.model import workload
+    from webhook.lint import plan_sets
+
     cluster, options = _read_cluster(options, cluster_file, live=live, context=live_context)
     autoscaler = autoscale.read(cluster.index)
     given["kubernetes_version"] = options.config.kubernetes_version
@@ -172,7 +162,15 @@ def _read_cluster(
         DocumentError: It is no snapshot.
         ClusterError: The live cluster cannot be read.
     """
+    from policies.placement.core import known_pods
+    from webhook.kube import snapshot as kube_snapshot
+
     if not live:
+        from policies.model import snapshot as model_snapshot
+        from policies.model import workload_kinds
+        from policies.placement.core import cluster_workloads
+        from webhook.cli import manifest
+
         kinds = workload_kinds.WorkloadKinds(
             map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
         )
@@ -192,6 +190,11 @@ def _read_cluster(
         return _Cluster(
             source.index, known, workloads, file, name=f"the workloads of {shown_file(file)}"
         ), options
+    from policies.placement.core import pod_objects as core_pod_objects
+    from webhook.cli import live as cli_live
+    from webhook.kube import api_server as kube_api_server
+    from webhook.kube import watched_resources
+
     api = cli_live.api_server(context)
     release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact
     known = known_pods.KnownPods(now=datetime.now(UTC).timestamp(), running=core_pod_objects.PodObjects())
@@ -222,20 +225,28 @@ class _Sets:
         Raises:
             UsageError: It is not given, and the cluster has none of the workloads.
         """
+        from webhook.cli import plan_from
+
         if isinstance(compared, plan_from.GitRevision):
             return plan_from.read_revision(compared, options.paths, self.given, self.read)
         if compared in ("", plan_from.CLUSTER):
             return self._of_cluster(after, options, required=not compared)
+        from webhook.cli import lint
+
         return self.read(lint.read_options((compared,), dict(self.given)))
 
     def read(self, options: LintOptions) -> plan_sets.LintedSet:
         """Return the manifests of some paths; what it takes is shown on a terminal."""
+        from webhook.cli import lint
+
         with lint.uncollected(), progress("Reading manifests", long=True) as show:
             return self.reader.read(options, show)
 
     def _of_cluster(
         self, after: plan_sets.LintedSet, options: LintOptions, *, required: bool
     ) -> plan_sets.LintedSet:
+        from webhook.cli import plan_from
+
         wanted, cluster = after.manifests.workloads, self.cluster
         if cluster.api is not None:
             found = plan_from.fetch_workloads(wanted, cluster.api)
@@ -258,11 +269,19 @@ def _compare(
     autoscaler: NodeAutoscaler | None,
 ) -> plan_run.PlanRun:
     """Return the plan."""
+    from webhook.cli import plan_from
+
     given = [path for path in options.paths if path == STDIN or Path(path).exists()]
     missing = [path for path in options.paths if path not in given]
     if missing and not isinstance(compared, plan_from.GitRevision):
+        from webhook.lint import files
+
         gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise DocumentError([f"{path}: {files.why_unread(path, gone)}" for path in missing])
+    from policies.lint import baseline
+    from policies.placement.plan import plan as plan_plan
+    from policies.reports.plan import run as plan_run
+
     after = sets.read(replace(options, paths=tuple(given)))
     before = sets.before(compared, options, after)
     index = sets.cluster.index
@@ -299,8 +318,12 @@ def _skipped(
     after: plan_sets.LintedSet, before: plan_sets.LintedSet, paths: Iterable[str]
 ) -> list[manifests_skipped.Skipped]:
     """Return the sources that were not read; where that leaves nothing to plan, as named by the user."""
+    from policies.manifests import skipped as manifests_skipped
+
     skipped, objects = [*after.skipped, *before.skipped], after.objects + before.objects
     if not objects:
+        from webhook.lint import run as lint_run
+
         skipped += lint_run.without_objects(paths, (), skipped, [])
     workloads = len(after.manifests.workloads) + len(before.manifests.workloads)
     return manifests_skipped.as_all_there_is(skipped, workloads=workloads, objects=objects)
@@ -311,15 +334,23 @@ def _report(
 ) -> None:
     """Write a report to its file, or to standard output."""
     if output.form == "text":
+        from policies.reports.plan import text as plan_text
+
         on_terminal = not output.file and sys.stdout.isatty()
         width = shutil.get_terminal_size(fallback=(LINES, 0)).columns if on_terminal else LINES
         report = plan_text.render(run, width=width, color=on_terminal and context.color is not False)
     elif output.form == HTML:
+        from policies.reports.plan import json as plan_json
+        from policies.reports.plan import words as plan_words
+        from webhook.ui import embedded
+
         about = report_about(named, verdict=plan_words.summary(run))
         report = embedded.report_page("plan", plan_json.render(run).encode(), about)
     else:
         report = _rendered(run, output.form)
     if output.file:
+        from webhook.lint import reports
+
         reports.write_file(output.file, report)
     else:
         click.echo(report.encode(errors="backslashreplace"), nl=False)
@@ -328,6 +359,11 @@ def _report(
 def _rendered(run: plan_run.PlanRun, form: str) -> str:
     """Return a plan in one of the formats besides texts and pages."""
     if form == "markdown":
+        from policies.reports.plan import text as plan_text
+
         return plan_text.render_markdown(run)
+    from policies.reports import as_yaml
+    from policies.reports.plan import json as plan_json
+
     text = plan_json.render(run)
     return "".join(as_yaml.yaml_parts(text)) if form == "yaml" else text

@@ -9,27 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from policies.config import spread_policy
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
 from policies.manifests.file_name import STDIN, shown_file
+from policies.model import revisions
+from webhook.cli import lint, targets
 from webhook.cli.manifest_options import NO_CONFIG
-from webhook.late_imports import late_imports
+from webhook.lint import discovery, git_revision, options
+from webhook.lint import files as lint_files
 
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
     from policies.manifests.skipped import Skipped
     from policies.model.workload import Workload
     from policies.placement.core.cluster_workloads import ClusterWorkloads
-    from webhook.lint.plan_sets import LintedSet
-
-with late_imports():
-    from policies.config import spread_policy
-    from policies.model import revisions
-    from webhook import private_folder as webhook_private_folder
-    from webhook.cli import lint, targets
     from webhook.kube import api_server
-    from webhook.lint import discovery, git_revision, options
-    from webhook.lint import files as lint_files
+    from webhook.lint.plan_sets import LintedSet
 
 
 #: What ``--from`` says for the workloads that the cluster has now.
@@ -103,6 +99,8 @@ def read_revision(
         DocumentError: The options of the revision cannot be used.
         UsageError: The revision cannot be read.
     """
+    from webhook import private_folder as webhook_private_folder
+
     root = revision.repository.root
     below = [_below_root(path, root) for path in paths]
     missing = [path for path in paths if not os.path.lexists(path)]
@@ -255,6 +253,8 @@ def fetch_workloads(wanted: Iterable[Workload], api: api_server.ApiServer) -> li
     Raises:
         ClusterError: They cannot be read.
     """
+    from webhook.kube import api_server
+
     found = []
     # Several builds may describe one object.
     different = {(workload.kind, workload.namespace, workload.name): workload for workload in wanted}

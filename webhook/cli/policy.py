@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import orjson
@@ -30,25 +31,11 @@ from webhook.cli.options import (
     scheduler_config_option,
 )
 from webhook.cli.terminal import ExitCode, finish, note
-from webhook.late_imports import late_imports
 
-with late_imports():
-    from policies.autoscaler import sources
-    from policies.config import form as config_form
-    from policies.config import loader, own_kinds, policy_advice, spread_policy
-    from policies.config import policy_document as config_policy_document
-    from policies.emit import emit as emit_emit
+if TYPE_CHECKING:
     from policies.manifests import documents as manifests_documents
     from policies.manifests import findings as manifests_findings
-    from policies.model import snapshot
-    from policies.reports.policy import check as policy_check
-    from policies.reports.policy import emit as policy_emit
     from policies.scheduler import configuration
-    from policies.scheduler import index as scheduler_index
-    from webhook.cli import manifest
-    from webhook.kube import snapshot as kube_snapshot
-    from webhook.lint import files as lint_files
-    from webhook.lint import files as webhook_lint_files
 
 
 @click.group(cls=CommandGroup)
@@ -83,8 +70,16 @@ def check(
     2 a file cannot be read or has none of these: SpreadPolicy, KubeSchedulerConfiguration, NodeGroups,
     NodePool, InstanceTypes. The last three are checked as `--autoscale` reads them, each file by itself.
     """
+    from policies.autoscaler import sources
+    from policies.config import policy_advice
+    from policies.manifests import findings as manifests_findings
+
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
+        from policies.model import snapshot
+        from webhook.cli import manifest
+        from webhook.kube import snapshot as kube_snapshot
+
         with manifest.snapshot_progress(cluster) as advance:
             kube_snapshot.SnapshotFile(cluster, lambda obj: advance(snapshot.kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
@@ -110,10 +105,14 @@ def check(
 @format_option("yaml", "json")
 def show(names: tuple[str, ...], form: str) -> None:
     """Print policies with all defaults filled in; without arguments, list the built-in policies."""
+    from policies.config import loader
+
     if not names:
         for name in loader.builtin_names():
             click.echo(f"{name:<12} {_summary(name)}")
         return
+    from policies.config import policy_document as config_policy_document
+
     wanted = (_as_builtin(name) for name in names)
     documents = [
         config_policy_document.policy_document(policy) for policy in loader.load_policies(wanted, _read)
@@ -129,7 +128,9 @@ def show(names: tuple[str, ...], form: str) -> None:
 @command.command(name="schema")
 def print_schema() -> None:
     """Print the JSON Schema of SpreadPolicy, for editors."""
-    click.echo(config_form.schema_text(config_policy_document.SpreadPolicyDocument), nl=False)
+    from policies.config import form, policy_document
+
+    click.echo(form.schema_text(policy_document.SpreadPolicyDocument), nl=False)
 
 
 def _read(name: str) -> bytes:
@@ -138,12 +139,20 @@ def _read(name: str) -> bytes:
     Raises:
         DocumentError: It cannot be opened.
     """
+    from policies.config import spread_policy
+
     if name.startswith(spread_policy.BUILTIN_PREFIX):
+        from policies.config import loader
+
         return loader.builtin_bytes(name)
+    from webhook.lint import files as lint_files
+
     return lint_files.read_text(name, named=True).content
 
 
 def _scheduler(name: str) -> configuration.SchedulerConfig:
+    from policies.scheduler import configuration
+
     return configuration.load_scheduler_config(_read(name), shown_file(name))
 
 
@@ -151,6 +160,10 @@ def _inspect_described(
     documents: list[manifests_documents.ManifestObject],
 ) -> Iterator[manifests_findings.Finding]:
     """Yield what is wrong with documents that describe nodes: each file is one autoscaler's."""
+    from policies.autoscaler import sources
+    from policies.config import policy_advice
+    from policies.scheduler import index as scheduler_index
+
     for _, of_file in groupby(documents, lambda document: document.document.file):
         reader = sources.AutoscalerReader(scheduler_index.ClusterIndex())
         for document in of_file:
@@ -158,6 +171,9 @@ def _inspect_described(
 
 
 def _is_known(document: manifests_documents.ManifestObject) -> bool:
+    from policies.autoscaler import sources
+    from policies.config import policy_advice
+
     return policy_advice.is_known(document) or sources.is_described(document.value)
 
 
@@ -165,6 +181,10 @@ def _read_all(
     names: tuple[str, ...],
 ) -> tuple[list[manifests_documents.ManifestObject], list[manifests_findings.Finding]]:
     """Return the documents of all files and folders, and a finding for everything that is none."""
+    from policies.config import loader
+    from policies.manifests import documents as manifests_documents
+    from webhook.lint import files as webhook_lint_files
+
     documents: list[manifests_documents.ManifestObject] = []
     unreadable: list[manifests_findings.Finding] = []
     for name in dict.fromkeys(names):
@@ -193,6 +213,9 @@ def _read_all(
 
 def _kinds() -> tuple[str, ...]:
     """Return the kinds that are checked."""
+    from policies.autoscaler import sources
+    from policies.config import policy_advice
+
     return (*policy_advice.KINDS, *sources.DESCRIBED)
 
 
@@ -205,6 +228,8 @@ def _is_folder(name: str) -> bool:
 
 def _files_below(folder: str) -> list[str]:
     """Return the manifests of a folder, without hidden files and folders (``.git``, ``.github``)."""
+    from webhook.lint import files as lint_files
+
     paths = [
         path for path in Path(folder).rglob("*") if path.suffix in lint_files.SUFFIXES and path.is_file()
     ]
@@ -222,6 +247,11 @@ def _strangers(
 
     A file given by name should hold none. One of a folder may, unless it is of Evenkeel's own group.
     """
+    from policies.autoscaler import sources
+    from policies.config import own_kinds
+    from policies.manifests import findings as manifests_findings
+    from webhook.lint import files as lint_files
+
     for document in documents:
         if _is_known(document) or sources.is_node_class(document.value):
             continue
@@ -250,9 +280,13 @@ def _strangers(
 
 
 def _print(findings: list[manifests_findings.Finding], report: str, count: int) -> None:
+    from policies.reports.policy import check as policy_check
+
     if report != "text":
         print_answer(policy_check.render_json(findings, count).encode(), report)
         return
+    from policies.manifests import findings as manifests_findings
+
     errors = [finding for finding in findings if finding.severity is manifests_findings.Severity.ERROR]
     click.echo(policy_check.render_text(errors), nl=False, err=True)
     click.echo(policy_check.render_text(finding for finding in findings if finding not in errors), nl=False)
@@ -262,11 +296,15 @@ def _print(findings: list[manifests_findings.Finding], report: str, count: int) 
 
 def _as_builtin(name: str) -> str:
     """Return a built-in document's name with its prefix, where no file of that name is meant."""
+    from policies.config import loader, spread_policy
+
     return f"{spread_policy.BUILTIN_PREFIX}{name}" if name in loader.builtin_names() else name
 
 
 def _summary(name: str) -> str:
     """Return the first sentence of a built-in document's comment."""
+    from policies.config import loader
+
     lines = loader.builtin_bytes(name).decode().splitlines()
     comment = " ".join(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
     return comment.partition(". ")[0].rstrip(".") + "."
@@ -301,6 +339,11 @@ def emit(
 
     Exit codes: 0 policies were written, 1 there was nothing to write, 2 a document or an option is wrong.
     """
+    from policies.config import loader
+    from policies.emit import emit as emit_emit
+    from policies.reports.policy import emit as policy_emit
+    from webhook.lint import files as lint_files
+
     version = KubernetesVersion.parse(kubernetes_version)
     policies = loader.load_policies(
         dict.fromkeys(files), lambda name: lint_files.read_text(name, named=True).content

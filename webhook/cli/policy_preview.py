@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,17 +17,10 @@ from webhook.cli.options import answer_option
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import ExitCode, finish, interruptible, note_and_keep
 from webhook.kube.watched_resources import SPREAD_POLICIES, ListedResource
-from webhook.late_imports import late_imports
 
-with late_imports():
+if TYPE_CHECKING:
     from policies.admission import policy_preview
-    from policies.config import loader, policy_resource, spread_policy
-    from policies.placement.core import cluster_workloads
-    from policies.reports.policy import preview as reports_policy_preview
-    from webhook.admission import context as admission_context
-    from webhook.cli import live, manifest, placement
-    from webhook.kube import api_server as kube_api_server
-    from webhook.kube import list as kube_list
+    from policies.config import spread_policy
 
 
 #: Workloads that a user may read, besides what a server reads: then no ReplicaSet is used for a Deployment.
@@ -98,6 +91,12 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
     Exit codes: 0 nothing that --fail-on-change names, 1 something of it, 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
+    from policies.admission import policy_preview
+    from policies.config import loader
+    from policies.reports.policy import preview as reports_policy_preview
+    from webhook.admission import context as admission_context
+    from webhook.cli import manifest
+
     options = PlacementOptions(**values)
     options.require_cluster()
     changed = loader.load_policies(files, manifest.read_content)
@@ -149,6 +148,9 @@ class _Cluster:
             UsageError: Options that do not go together.
             ClusterError: The live cluster cannot be read.
         """
+        from policies.placement.core import cluster_workloads
+        from webhook.cli import placement
+
         self.workloads = cluster_workloads.ClusterWorkloads(options.kinds(), every_kind=True)
         self.unread: list[str] = []
         self._found: list[dict[str, Any]] = []
@@ -175,11 +177,17 @@ class _Cluster:
         return (*files, *rest) or self._default
 
     def _see(self, obj: dict[str, Any]) -> None:
+        from policies.config import spread_policy
+
         self.workloads(obj)
         if obj.get("kind") == spread_policy.KIND:
             self._found.append(obj)
 
     def _list(self, resource: ListedResource, context: str) -> None:
+        from webhook.cli import live
+        from webhook.kube import api_server as kube_api_server
+        from webhook.kube import list as kube_list
+
         try:
             warn = partial(note_and_keep, self.unread)
             for obj in kube_list.list_objects(
@@ -190,6 +198,8 @@ class _Cluster:
             self.unread.append(f"{resource.kind} objects: {error}")
 
     def _policies(self) -> list[spread_policy.SpreadPolicy]:
+        from policies.config import policy_resource
+
         found = []
         for obj in self._found:
             name = text_member(member(obj, "metadata"), "name")

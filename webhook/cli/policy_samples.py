@@ -15,15 +15,11 @@ from webhook.cli.answers import entry_title, print_answer
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.reports.policy.check import ReviewedObject
-
-with late_imports():
-    from policies.admission import policy_tests
-    from policies.reports.policy import check as policy_check
     from webhook.lint import policy_suites
+
 
 _EXAMPLES: Final = """\
 evenkeel policy test policies
@@ -47,6 +43,9 @@ def command(*, folders: tuple[str, ...], quiet: bool, form: str) -> None:
     Exit codes: 0 all samples are as expected, 1 some are not, 2 a suite cannot be read (the others are tested
     all the same).
     """
+    from policies.reports.policy import check as policy_check
+    from webhook.lint import policy_suites
+
     judged = failed = 0
     found: list[ReviewedObject] = []
     problems: list[str] = []
@@ -83,6 +82,9 @@ def command(*, folders: tuple[str, ...], quiet: bool, form: str) -> None:
 
 def _evaluate(sample: policy_suites.Sample) -> Iterator[ReviewedObject]:
     """Yield the objects of a sample, reviewed."""
+    from policies.admission import policy_tests
+    from policies.reports.policy import check as policy_check
+
     today = datetime.now(UTC).date()
     for manifest, kind in sample.workloads:
         result = policy_tests.run_sample(manifest.value, kind, sample.context, today=today)

@@ -17,22 +17,13 @@ from webhook.cli.command import Command
 from webhook.cli.options import answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import LINES, ExitCode, finish, note_and_keep, show
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
-    from policies.placement.core import scale_down
-
-with late_imports():
-    from policies.model import cluster_kinds, eviction_budget
-    from policies.placement.core import known_pods, placement, pod_objects
+    from policies.model import eviction_budget
+    from policies.placement.core import placement, pod_objects, scale_down
     from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
     from policies.placement.rebalance import rebalance as rebalance_rebalance
-    from policies.placement.rebalance import undone
-    from policies.reports.rebalance import deletion_costs as deletion_costs_report
-    from policies.reports.rebalance import evictions
-    from webhook.cli import live
-    from webhook.cli import placement as cli_placement
 
 
 _EXAMPLES = """\
@@ -52,10 +43,14 @@ class _Budgets:
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
+        from policies.model import cluster_kinds
+
         if self.running is not None:
             self.running(obj)
         if obj.get("kind") != cluster_kinds.BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
             return
+        from policies.model import eviction_budget
+
         errors = ErrorList()
         budget = eviction_budget.read_eviction_budget(obj, errors)
         if not errors.errors:
@@ -122,6 +117,14 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
     Raises:
         DocumentError: The object cannot be placed, or the file of the autoscaler is not what it should be.
     """
+    from policies.model import cluster_kinds
+    from policies.placement.core import placement, pod_objects
+    from policies.placement.rebalance import rebalance as rebalance_rebalance
+    from policies.placement.rebalance import undone
+    from policies.reports.rebalance import evictions
+    from webhook.cli import live
+    from webhook.cli import placement as cli_placement
+
     running = None if autoscale.source is None else pod_objects.PodObjects()
     budgets, unread = _Budgets(running=running), list[str]()
 
@@ -155,6 +158,11 @@ def rank(options: PlacementOptions, replicas: int, *, soft: bool) -> RebalanceOu
     Raises:
         DocumentError: The object cannot be placed.
     """
+    from policies.placement.core import known_pods, placement
+    from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
+    from policies.reports.rebalance import deletion_costs as deletion_costs_report
+    from webhook.cli import placement as cli_placement
+
     known = known_pods.KnownPods(now=time.time() if options.live else 0.0)
 
     def place(

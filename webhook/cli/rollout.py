@@ -6,18 +6,11 @@ from typing import Any
 
 import click
 
-from webhook.cli.action_options import Happening
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import finish
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from webhook.cli import simulate
-    from webhook.requests import simulate as requests_simulate
-
 
 _EXAMPLES = """\
 evenkeel rollout -f web.yaml --live
@@ -40,6 +33,10 @@ def command(*, autoscale: str | None, form: str, **values: Any) -> None:  # the 
     Exit codes: 0 every pod got a node and the rollout completes, 1 some stay pending, or old ones stay until
     someone deletes them (OnDelete), 2 bad usage or input, 3 could not run.
     """
+    from webhook.cli import simulation
+    from webhook.cli.node_actions import Happening
+    from webhook.requests.simulate import SimulateRequest
+
     options = PlacementOptions(**values).with_default_cluster()
-    asked = requests_simulate.SimulateRequest(rollout=True)
-    finish(simulate.report(options, asked, Happening(autoscale=Autoscale(autoscale)), form=form))
+    asked = SimulateRequest(rollout=True)
+    finish(simulation.report(options, asked, Happening(autoscale=Autoscale(autoscale)), form=form))

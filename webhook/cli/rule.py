@@ -6,12 +6,6 @@ import click
 
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_rule
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from policies.reports.lint import rule_manual
-    from policies.rules import base
-    from webhook.lint import options
 
 
 @click.command(cls=Command)
@@ -24,6 +18,10 @@ def command(ids: tuple[str, ...]) -> None:
     if not ids:
         print_rules()
         return
+    from policies.reports.lint import rule_manual
+    from policies.rules import base
+    from webhook.lint import options
+
     rules = base.all_rules()
     options.check_rules("rule", ids)
     for rule in map(rules.__getitem__, dict.fromkeys(ids)):
@@ -45,6 +43,8 @@ def command(ids: tuple[str, ...]) -> None:
 
 def print_rules() -> None:
     """Print every rule: its id, its severity, what it needs, and its summary."""
+    from policies.rules import base
+
     rules = base.all_rules().values()
     width = max(len(rule.id) for rule in rules)
     for rule in rules:

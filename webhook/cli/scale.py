@@ -8,18 +8,11 @@ import click
 
 from policies.manifests.errors import UsageError
 from policies.placement.core.limits import MOST_ROLLED_OUT
-from webhook.cli.action_options import Happening
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import finish
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from webhook.cli import rebalance, simulate
-    from webhook.requests import simulate as requests_simulate
-
 
 _EXAMPLES = """\
 evenkeel scale deploy/web -n shop --replicas 3
@@ -70,10 +63,16 @@ def command(
     if not deletion_costs:
         if soft:
             raise UsageError("--soft may only be set with --deletion-costs")
-        asked = requests_simulate.SimulateRequest(scale=replicas)
-        finish(simulate.report(options, asked, Happening(autoscale=Autoscale(autoscale)), form=form))
+        from webhook.cli import simulation
+        from webhook.cli.node_actions import Happening
+        from webhook.requests.simulate import SimulateRequest
+
+        asked = SimulateRequest(scale=replicas)
+        finish(simulation.report(options, asked, Happening(autoscale=Autoscale(autoscale)), form=form))
     if autoscale is not None:
         raise UsageError("--autoscale and --deletion-costs exclude each other")
     if form == HTML:
         raise UsageError("--deletion-costs has no page: -o text, json or yaml")
+    from webhook.cli import rebalance
+
     finish(rebalance.print_answer_of(rebalance.rank(options, replicas, soft=soft), form))

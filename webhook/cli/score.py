@@ -13,19 +13,9 @@ from webhook.cli.command import Command
 from webhook.cli.options import WIDE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
-
-
-with late_imports():
-    from policies.placement.core import placement as core_placement
-    from policies.reports.score import json as score_json
-    from policies.reports.score import text as score_table
-    from webhook.cli import live_placement
-    from webhook.cli import placement as cli_placement
-    from webhook.requests import score
 
 
 _EXAMPLES = """\
@@ -60,6 +50,8 @@ def command(*, form: str, jsonl: bool, **values: Any) -> None:  # the common opt
     """
     options = PlacementOptions(**values).with_default_cluster()
     if jsonl:
+        from webhook.cli import placement as cli_placement
+
         options.check_lines()
         finish(answer_lines(sys.stdin.buffer, partial(_answer, server=cli_placement.read_context(options))))
     fits = _score(options, wide=form == "wide", tell=answer_printer(form))
@@ -69,13 +61,22 @@ def command(*, form: str, jsonl: bool, **values: Any) -> None:  # the common opt
 def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
     """Print the verdict on every node; return whether the pod fits some node."""
     if options.live:
+        from webhook.cli import live_placement
+
         fits = live_placement.show_remote(options, "/v1/score", piped=TABLES, wide=wide, tell=tell)
         if fits is not None:
             return fits
+    from policies.placement.core import placement as core_placement
+    from webhook.cli import placement as cli_placement
+
     placement, entry, *_ = cli_placement.evaluate_object(options, core_placement.evaluate_manifest)
     if tell is not None:
+        from policies.reports.score import json as score_json
+
         tell(score_json.render(placement), entry)
     else:
+        from policies.reports.score import text as score_table
+
         show(
             lambda width, color: score_table.render(placement, width=width, color=color, wide=wide),
             piped=TABLES,
@@ -84,5 +85,8 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
 
 
 def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
+    from policies.reports.score import json as score_json
+    from webhook.requests import score
+
     placement = score.place_request(line, server)
     return score_json.render(placement), bool(placement.result.feasible_count)

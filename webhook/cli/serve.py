@@ -13,12 +13,8 @@ import click
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.distribution import release
-from webhook.late_imports import late_imports
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
-
-with late_imports():
-    from webhook import server
 
 
 def _click_type(option: Option) -> Any:  # what click takes as a type
@@ -82,6 +78,8 @@ def command(**values: Any) -> None:  # every option of the settings
 
     Exit codes: 0 ended by a signal, 2 bad usage or input, 3 could not serve, such as an address in use.
     """
+    from webhook import server
+
     settings = Settings(**values)
     with private_folder(SERVER) as folder:
         # Read by prometheus-client when it is imported, so before anything that imports it.

@@ -17,10 +17,6 @@ from webhook.cli.options import (
     workload_kind_option,
 )
 from webhook.cli.placement_options import DEFAULTS_OPTION, SERVICE_OPTIONS
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from webhook.cli import certs_target
 
 
 @click.command(cls=Command)
@@ -37,6 +33,8 @@ def command(context: click.Context) -> None:
 
 def records(context: click.Context) -> Iterator[tuple[str, str]]:
     """Yield the shared options, each as its name and value, and what it means."""
+    from webhook.cli import certs_target
+
     shared = (
         context_option(), *SERVICE_OPTIONS, kubernetes_version_option(), scheduler_config_option(),
         workload_kind_option(), DEFAULTS_OPTION, all_namespaces_option, FAIL_ON_SKIPPED_OPTION,

@@ -7,20 +7,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from webhook.cli.command import Command
 from webhook.cli.options import context_option, json_file_option
 from webhook.cli.terminal import note, reading_progress
-from webhook.late_imports import late_imports
 
-with late_imports():
-    from policies.model import cluster_kinds
-    from webhook import atomic_write
-    from webhook.cli import live
-    from webhook.kube import kind_record, snapshot, snapshot_writer, watched_resources
+if TYPE_CHECKING:
+    from webhook.kube import watched_resources
 
 
 _EXAMPLES = """\
@@ -46,6 +42,10 @@ def command(*, context: str, output: str) -> None:
 
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
+    from policies.model import cluster_kinds
+    from webhook.cli import live
+    from webhook.kube import snapshot, snapshot_writer, watched_resources
+
     api = live.api_server(context)
     with _opened(output) as file, reading_progress() as advance:
         taken, lists = snapshot_writer.snapshot_time(datetime.now(UTC)), dict[str, str]()
@@ -65,6 +65,8 @@ def command(*, context: str, output: str) -> None:
         else:
             file.writelines(pieces)
     if unread := {name: why for name, why in lists.items() if why}:
+        from webhook.kube import kind_record
+
         note(kind_record.unread_warning(unread))
 
 
@@ -91,6 +93,8 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         OSError: It cannot be written.
     """
     if name:
+        from webhook import atomic_write
+
         with atomic_write.atomic_write(name) as file:
             yield file
     else:

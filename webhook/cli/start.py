@@ -29,7 +29,7 @@ def run() -> NoReturn:
     interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from webhook.cli import main  # noqa: PLC0415  # see above
+    from webhook.cli import main  # see above
 
     sys.unraisablehook = _raise_again
     if interruptible:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from policies.manifests import edits as manifests_edits
+from policies.manifests import json_patch as manifests_merge_patch
+from policies.manifests import rewrite
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.manifests.file_name import shown_file
-from webhook.late_imports import late_imports
+from policies.reports import patch as reports_patch
+from webhook.cli import manifest
 
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
     from webhook.cli.targets import ObjectTarget
-
-with late_imports():
-    from policies.manifests import edits as manifests_edits
-    from policies.manifests import json_patch as manifests_merge_patch
-    from policies.manifests import rewrite
-    from policies.reports import patch as reports_patch
-    from webhook.cli import manifest
 
 
 def suggestion(report: dict[str, Any], number: int) -> tuple[manifests_edits.Edit, ...]:

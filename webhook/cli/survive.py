@@ -10,14 +10,13 @@ import click
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.manifests.words import IN_PHRASE, listed, object_title
-from policies.placement.survive.damage import Damage
+from policies.placement.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command, is_given
 from webhook.cli.completing_cluster import complete_key
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, cluster_options, objects_options
-from webhook.cli.survive_all import DEFAULT_DAMAGE, NEVER
 from webhook.cli.terminal import (
     MANY_NODES,
     SENTENCES,
@@ -28,21 +27,13 @@ from webhook.cli.terminal import (
     show,
     status,
 )
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.model.workload import Workload
-    from policies.placement.survive.loss import Loss
-
-with late_imports():
-    from policies.placement.core import actions, placement, pod_objects, recovery, replicas
-    from policies.placement.survive import deployed_workloads, survival_report, survive, survive_suggestions
+    from policies.placement.core import pod_objects
     from policies.placement.survive import loss as survive_loss
-    from policies.reports.survive import cluster_text
-    from policies.reports.survive import json as survive_json
-    from policies.reports.survive import junit as survive_junit
-    from policies.reports.survive import text as survive_text
-    from webhook.cli import manifest, survive_all
+    from policies.placement.survive import survival_report
+    from policies.placement.survive.loss import Loss
     from webhook.cli import placement as cli_placement
 
 
@@ -142,6 +133,8 @@ def command(
     """  # noqa: D301  # click reads the backspace
     options = PlacementOptions(**values)
     if whole:
+        from webhook.cli import survive_all
+
         survive_all.run(
             options, key, form, fail_on=fail_on or DEFAULT_DAMAGE, allowed_missing=allowed_missing,
             unreachable=unreachable, own_only=displaced == "own", autoscale=Autoscale(autoscale),
@@ -150,6 +143,11 @@ def command(
         raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")
     if is_given("all_namespaces"):
         raise UsageError("-A may only be used with --all: an object has one namespace")
+    from policies.placement.core import actions, pod_objects, recovery
+    from policies.placement.survive import loss as survive_loss
+    from policies.reports.survive import text as survive_text
+    from webhook.cli import placement as cli_placement
+
     options = options.with_default_cluster()
     losing = survive_loss.LossOptions(
         actions.topology_key(key),
@@ -167,8 +165,13 @@ def command(
     elif form == "markdown":
         click.echo(survive_text.render_markdown(report), nl=False)
     elif form == "junit":
+        from policies.reports.survive import junit as survive_junit
+
         click.echo(survive_junit.render(report), nl=False)
     else:
+        from policies.reports.survive import cluster_text
+        from policies.reports.survive import json as survive_json
+
         workloads = (each.workload for each in report.survival.deployed)
         titles = (object_title(each.kind.kind, each.namespace, each.name) for each in workloads)
         action = cluster_text.any_loss(losing.key, unreachable=unreachable)
@@ -190,6 +193,9 @@ def _evaluate(
         DocumentError: A workload cannot be placed, or none can be evaluated.
         UsageError: No node has the topology key.
     """
+    from policies.placement.survive import survival_report, survive, survive_suggestions
+    from webhook.cli import placement as cli_placement
+
     cli_placement.check_key(given, options.key)
     workloads, unjudged = _read_workloads(given)
     long = given.context.cluster is not None and given.context.cluster.node_count >= MANY_NODES
@@ -228,6 +234,10 @@ def _read_workloads(given: cli_placement.PlacementInput) -> tuple[list[Workload]
     Raises:
         DocumentError: One cannot be placed, is given twice, or none can be evaluated; holds every problem.
     """
+    from policies.placement.core import placement, replicas
+    from policies.placement.survive import deployed_workloads
+    from webhook.cli import manifest
+
     problems, workloads, unjudged, seen = list(given.problems), [], [], set()
     for entry in given.entries:
         try:

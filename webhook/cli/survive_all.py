@@ -5,37 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
-from policies.placement.survive.damage import Damage
+from policies.placement.core import actions, pod_objects
+from policies.placement.survive import cluster_survival
+from policies.placement.survive import loss as survive_loss
+from policies.placement.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
+from policies.reports.survive import cluster_text, junit
+from policies.reports.survive import json as survive_json
+from webhook.cli import cluster_page, cluster_workloads, placement
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale
 from webhook.cli.options import HTML
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
-
-with late_imports():
-    from policies.placement.core import actions, pod_objects
-    from policies.placement.survive import cluster_survival
-    from policies.placement.survive import loss as survive_loss
-    from policies.reports.survive import cluster_text, junit
-    from policies.reports.survive import json as survive_json
-    from webhook.cli import cluster_page, cluster_workloads, placement
-
-
-#: Damage of which a loss may do any.
-NEVER: Final = "never"
-#: The least damage that is too much where nothing else is said: as for given workloads, all pods must run.
-DEFAULT_DAMAGE: Final = Damage.PENDING
 
 
 def run(

@@ -9,19 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from policies.manifests import documents
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import member, shown, shown_name
 from policies.manifests.words import IN_MESSAGE
-from webhook.late_imports import late_imports
+from policies.model import cluster_kinds, revisions, snapshot, workload
+from webhook.lint import files
 
 if TYPE_CHECKING:
     from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
-
-with late_imports():
-    from policies.manifests import documents
-    from policies.model import cluster_kinds, revisions, snapshot, workload
     from webhook.kube import api_server
-    from webhook.lint import files
 
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.
@@ -171,6 +168,8 @@ def fetch(target: ObjectTarget, namespace: str, api: api_server.ApiServer) -> do
         ApiError: The API server refuses, or has no such object.
         UnreachableError: There is no answer.
     """
+    from webhook.kube import api_server
+
     base, plural = _resource(target.kind, api)
     namespaced = f"{base}/namespaces/{quote(namespace, safe='')}/{plural}"
     try:
@@ -186,6 +185,8 @@ def _resource(kind: WorkloadKind, api: api_server.ApiServer) -> tuple[str, str]:
     plural = f"{kind.kind.lower()}s"
     if kind.group in _BUILT_IN:
         return _BUILT_IN[kind.group], plural
+    from webhook.kube import api_server
+
     try:
         group = api.call("GET", f"/apis/{kind.group}")
         base = f"/apis/{(group.get('preferredVersion') or {}).get('groupVersion')}"

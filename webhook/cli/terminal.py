@@ -17,10 +17,6 @@ from typing import Final, NoReturn
 import click
 
 from policies.manifests.sanitize import one_line
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from webhook.cli import drawing
 
 #: Columns of a text where there is no terminal: one of sentences, one of lines with numbers, one of tables.
 SENTENCES, LINES, TABLES = 80, 100, 120
@@ -94,6 +90,8 @@ def progress(title: str, *, long: bool) -> Iterator[Callable[[float], None]]:
     if not long or not sys.stderr.isatty():
         yield lambda _share: None
         return
+    from webhook.cli import drawing
+
     with drawing.bar(title) as show:
         yield show
 
@@ -104,6 +102,8 @@ def status(text: str, *, long: bool) -> Iterator[Callable[[str], None]]:
     if not long or not sys.stderr.isatty():
         yield lambda _text: None
         return
+    from webhook.cli import drawing
+
     with drawing.line(text) as show:
         yield show
 

@@ -9,7 +9,7 @@ import webbrowser
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,18 +17,11 @@ from policies.manifests.errors import UsageError
 from policies.manifests.file_name import STDIN
 from webhook.cli.autoscale_option import DEDUCED, NO_AUTOSCALE, Autoscale, autoscale_option
 from webhook.cli.command import Command
-from webhook.cli.manifest import read_content
 from webhook.cli.placement_options import PlacementOptions, page_options
 from webhook.cli.terminal import note
-from webhook.late_imports import late_imports, run_late_imports
 
-with late_imports():
-    from webhook import listener as listener_module
-    from webhook import private_folder as webhook_private_folder
-    from webhook.cli import live, ui_cluster
-    from webhook.telemetry import logs
-    from webhook.ui import app, change_watch, embedded, readings
-    from webhook.ui import server as ui_server
+if TYPE_CHECKING:
+    from webhook.ui import readings
 
 
 #: What says that a browser can be shown.
@@ -93,9 +86,17 @@ def command(
         options, autoscale = replace(options, cluster=str(_DEMO)), autoscale or DEDUCED
     options.check_cluster()
     if not options.cluster and not options.live:
+        from webhook.cli import live
+
         raise UsageError(f"{live.NO_CLUSTER}; --demo shows an example")
     if options.cluster == file == STDIN:
         raise UsageError("only one of --file and --cluster may be standard input")
+    from webhook import listener as listener_module
+    from webhook import private_folder as webhook_private_folder
+    from webhook.cli.manifest import read_content
+    from webhook.ui import app, embedded
+    from webhook.ui import server as ui_server
+
     opened = read_content(file).decode(errors="replace") if file else ""
     # Before a large cluster is read for nothing.
     listener = listener_module.open_listener(f"{ui_server.HOST}:{port}")
@@ -105,7 +106,6 @@ def command(
         server = ui_server.LoopbackServer(
             listener, app.create_page(page, embedded.built_files(), access), access.bears_token
         )
-        run_late_imports()
         page.start()
         click.echo(access.address)
         note("Ctrl-C ends the page")
@@ -127,11 +127,17 @@ def first_reading(
         opened: The manifest that is shown at first; empty for none.
         autoscale: What may add nodes for pending pods.
     """
+    from webhook.cli import ui_cluster
+    from webhook.ui import change_watch, readings
+
     hashes = change_watch.ReadHashes()
     cluster = ui_cluster.read_page_cluster(options, hashes if options.live else None)
     cluster = replace(cluster, opened=opened, autoscale=autoscale.for_page(cluster.index))
     watch = None
     if options.live and cluster.remote is None:
+        from webhook.cli import live
+        from webhook.telemetry import logs
+
         watch = change_watch.ChangeWatch(live.api_server(options.context))
         watch.was_read(hashes)
         # The page says which kinds are not watched, and why.

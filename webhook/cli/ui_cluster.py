@@ -12,25 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 from policies.manifests.errors import DocumentError
 from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.sanitize import one_line
+from policies.model import version as model_version
+from policies.model import workload
+from policies.scheduler import index as scheduler_index
+from webhook.cli import placement, targets
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import note
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.model.workload_kinds import WorkloadKinds
     from policies.model.workload_ref import WorkloadRef
-
-with late_imports():
-    from policies.model import version as model_version
-    from policies.model import workload
-    from policies.scheduler import index as scheduler_index
-    from webhook.admission import context as admission_context
-    from webhook.cli import live, placement, targets
-    from webhook.http import problems
     from webhook.kube import api_server as kube_api_server
-    from webhook.kube import list as kube_list
-    from webhook.kube import service_proxy, watched_resources
+    from webhook.kube import service_proxy
     from webhook.ui import cluster
 
 
@@ -64,6 +58,8 @@ def read_page_cluster(
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
+    from webhook.kube import api_server as kube_api_server
+
     kinds, notes = options.kinds(), list[str]()
     objects = cluster_objects(options)
 
@@ -78,6 +74,8 @@ def read_page_cluster(
         if options.live and error.forbidden:
             return _read_namespace(options, error, tell)
         raise
+    from webhook.cli import live
+
     found = page_cluster(options, context, objects, notes)
     return (
         replace(found, fetch=partial(_fetch, live.api_server(options.context), kinds))
@@ -88,6 +86,8 @@ def read_page_cluster(
 
 def cluster_objects(options: PlacementOptions) -> cluster.ClusterObjects:
     """Return what keeps the objects of a cluster that is read."""
+    from webhook.ui import cluster
+
     return cluster.ClusterObjects(options.kinds(), datetime.now(UTC).timestamp() if options.live else 0.0)
 
 
@@ -107,6 +107,8 @@ def page_cluster(
     """
     if context.cluster is None:
         raise ValueError("a cluster was read")
+    from webhook.ui import cluster
+
     return cluster.PageCluster(
         context=context,
         index=context.cluster,
@@ -120,6 +122,8 @@ def page_cluster(
 
 
 def _default_namespace(options: PlacementOptions) -> str:
+    from webhook.cli import live
+
     return live.api_server(options.context).namespace if options.live else workload.DEFAULT_NAMESPACE
 
 
@@ -136,6 +140,13 @@ def _read_namespace(
     Raises:
         ClusterError: There is no Evenkeel.
     """
+    from webhook.admission import context as admission_context
+    from webhook.cli import live
+    from webhook.kube import api_server as kube_api_server
+    from webhook.kube import list as kube_list
+    from webhook.kube import service_proxy, watched_resources
+    from webhook.ui import cluster
+
     api, kinds, notes = live.api_server(options.context), options.kinds(), list[str]()
     warn = partial(_warn, notes, tell)
     namespace = options.namespace or api.namespace
@@ -186,6 +197,8 @@ def _answers(
     Raises:
         ClusterError: There is none; says why the cluster cannot be read either.
     """
+    from webhook.http import problems
+    from webhook.kube import service_proxy
 
     def send(route: str, request: bytes) -> bytes:
         return installation.post(route, request, accept=problems.JSON).body
@@ -207,6 +220,8 @@ def _fetch(
     kind = next((each for each in kinds.values() if each.kind == key.kind), None)
     if kind is None:
         return None
+    from webhook.kube import api_server as kube_api_server
+
     try:
         return targets.fetch(targets.ObjectTarget(kind, key.name), key.namespace, api).value
     except kube_api_server.ApiError as error:

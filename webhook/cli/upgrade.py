@@ -8,18 +8,10 @@ import click
 
 from policies.manifests.errors import UsageError
 from webhook.cli.answers import print_answer
-from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option
-from webhook.cli.placement_options import PlacementOptions
+from webhook.cli.placement_options import PlacementOptions, workload_options
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
-from webhook.late_imports import late_imports
-
-with late_imports():
-    from policies.placement.audit import release_diff
-    from policies.reports import upgrade
-    from policies.scheduler import releases
-
 
 _EXAMPLES = """\
 evenkeel upgrade --from 1.33 --to 1.37 --live
@@ -55,6 +47,11 @@ def command(
     Exit codes: 0 nothing breaks, 1 pods would be refused or fit nowhere after the upgrade, 2 bad usage or
     input, 3 could not run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
+    from policies.placement.audit import release_diff
+    from policies.reports import upgrade
+    from policies.scheduler import releases
+    from webhook.cli.cluster_workloads import LookedAt, read_workloads
+
     earliest, latest = (releases.parse_release(text) if text else None for text in (before, after))
     read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
     known = read.context.kubernetes_version

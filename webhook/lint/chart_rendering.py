@@ -14,16 +14,12 @@ from policies.config.lint_config import Rendering
 from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Charts, Release
 from webhook.lint.charts import Helm, render_chart
 from webhook.lint.discovery import CHART, Found
 from webhook.lint.files import Text, absolute
 from webhook.lint.gitops import Deployed, find_deployed
 from webhook.lint.tool_error import ToolError
-
-with late_imports():
-    from webhook.lint import chart_dependencies, chart_files
 
 #: Where chart-testing has the values by which a chart is installed in tests, and where charts show some.
 _TEST_VALUES: Final = (
@@ -85,6 +81,8 @@ class _Renderer:
 
     def __post_init__(self) -> None:
         if program := shutil.which("helm"):
+            from webhook.lint import chart_dependencies
+
             version = f"{self.charts.version}.0"
             self._helm = Helm(
                 program=program, kube_version=version, library=chart_dependencies.ChartLibrary(program)
@@ -149,6 +147,8 @@ def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Itera
         if each.chart.folder:
             by_chart.setdefault(absolute(each.chart.folder), []).append(each)
     for folder in found.charts:
+        from webhook.lint import chart_files
+
         path = absolute(folder)
         objects = by_chart.pop(path, [])
         if chart_files.is_library(folder):

@@ -6,18 +6,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.file_name import shown_file
 from policies.manifests.skipped import SkipReason
-from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Release
 from webhook.lint.discovery import CHART
 from webhook.lint.files import Text, is_file, is_special, is_within, shown_path
 from webhook.lint.tool_error import ToolError
 
-with late_imports():
-    from webhook.lint import chart_dependencies, external_tools
+if TYPE_CHECKING:
+    from webhook.lint import chart_dependencies
 
 #: How helm marks where a document comes from: ``# Source: chart/templates/web.yaml``.
 _SOURCE = re.compile(rb"^---[ \t]*\n# Source: (.+)\n", re.MULTILINE)
@@ -45,6 +44,8 @@ def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
     Raises:
         ToolError: helm cannot render it, or would have to download something.
     """
+    from webhook.lint import chart_dependencies, external_tools
+
     options = _options(release, helm)
     with chart_dependencies.complete_chart(folder, helm.library) as chart:
         # A folder may be named like an option, and there are some that run programs.

@@ -12,13 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from policies.manifests.file_name import STDIN
-from webhook.late_imports import late_imports
 from webhook.lint.files import GIT, SUFFIXES, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
 from webhook.lint.tool_error import ToolError
-
-with late_imports():
-    from webhook.lint import git_revision
 
 #: The file of a repository that lists what Git tracks; a new repository has none yet.
 _INDEX = "index"
@@ -59,6 +55,8 @@ class TrackedFiles:
         # A worktree has a file there, which leads to its own index.
         if not (self.root / GIT / _INDEX).exists() and not (self.root / GIT).is_file():
             return frozenset()
+        from webhook.lint import git_revision
+
         try:
             listed = git_revision.GitRepository(self.root).tracked(self.endings)
         except ToolError as error:

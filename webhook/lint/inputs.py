@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from policies.config.lint_config import Rendering
 from policies.manifests.errors import DocumentError
 from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Charts
 from webhook.lint.chart_rendering import render_charts
 from webhook.lint.discovery import Found, find
@@ -22,7 +21,7 @@ from webhook.lint.files import Text, absolute, read_text, shown_path, unreadable
 from webhook.lint.parse import is_template
 from webhook.lint.tool_error import ToolError
 
-with late_imports():
+if TYPE_CHECKING:
     from webhook.lint import field_origins, kustomizations
 
 #: What becomes of a kustomization that is skipped.
@@ -117,6 +116,8 @@ def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:
 
 def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]:
     """Build every kustomization that no other one uses; return the files that need no look of their own."""
+    from webhook.lint import field_origins, kustomizations
+
     known = [kustomizations.read_kustomization(file) for file in found.kustomizations]
     by_folder = {each.folder: each for each in known}
     gathered.sources = sources = field_origins.FieldOrigins(by_folder)
@@ -157,6 +158,8 @@ def _build(
         if rendering is Rendering.OFF:
             raise ToolError("--kustomize=off", SkipReason.SWITCHED_OFF)
         raise ToolError("neither kustomize nor kubectl is on the PATH", SkipReason.TOOL_MISSING)
+    from webhook.lint import kustomizations
+
     kustomizations.check(made_from)
     return root.build(program)
 

@@ -28,15 +28,11 @@ from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
-from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Charts, Release
 from webhook.lint.config_paths import check_paths
 from webhook.lint.discovery import CHART
 from webhook.lint.files import absolute, read_text, shown_path
 from webhook.lint.inputs import Tools
-
-with late_imports():
-    from policies.config import lint_config_loader
 
 #: How similar a kind must be to be meant for a LintConfig (``difflib``): all but one letter or two.
 _SAME_KIND = 0.8
@@ -85,6 +81,8 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     name = find_config(paths) if file is None else file
     if not name:
         return LintOptions(paths=paths or (".",), config=LintConfig())
+    from policies.config import lint_config_loader
+
     content = read_text(name, named=True).content
     config = lint_config_loader.load_lint_config(content, shown_file(name))
     folder = Path(name).parent

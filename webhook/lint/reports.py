@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import did_you_mean, shown
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.reports.lint.run import LintRun
     from policies.reports.lint.text import Details
     from webhook.lint.field_origins import FieldOrigins
     from webhook.lint.files import Text
-
-with late_imports():
-    from policies.manifests import documents
-    from policies.reports import as_yaml
-    from webhook import atomic_write
 
 
 #: The format of a page of its own, which the page itself makes of the JSON.
@@ -55,6 +49,8 @@ def parse_outputs(texts: Iterable[str], formats: Collection[str] = (*FORMATS, PA
     >>> parse_outputs(["text", "sarif=lint.sarif"])
     (Output(form='text', file=''), Output(form='sarif', file='lint.sarif'))
     """
+    from webhook import atomic_write
+
     outputs = []
     for text in texts:
         form, equals, file = text.partition("=")
@@ -97,7 +93,11 @@ def render(output: Output, run: LintRun, details: Details) -> str:
     if output.form == "wide":
         details = replace(details, verbose=True, statistics=True)
     text: str = report.render(run, details) if form == "text" else report.render(run)
-    return "".join(as_yaml.yaml_parts(text)) if output.form == "yaml" else text
+    if output.form != "yaml":
+        return text
+    from policies.reports.as_yaml import yaml_parts
+
+    return "".join(yaml_parts(text))
 
 
 def write_file(file: str, text: str) -> None:
@@ -106,6 +106,8 @@ def write_file(file: str, text: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
+    from webhook import atomic_write
+
     with atomic_write.atomic_write(file) as stream:
         stream.write(text.encode("utf-8", errors="backslashreplace"))
 
@@ -121,6 +123,8 @@ def lines_of(texts: Iterable[Text], sources: FieldOrigins | None) -> Callable[[s
         texts: What was linted.
         sources: What kustomizations were built from; None if there are none.
     """
+    from policies.manifests import documents
+
     by_file = {text.file: text.content for text in texts if not text.rendered}
 
     @lru_cache(maxsize=1)

@@ -26,15 +26,12 @@ from policies.model.scaling import ScaleUps
 from policies.model.topology import ClusterTopology, KnownStorage
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
-from webhook.late_imports import late_imports
 from webhook.lint.files import UNREADABLE, Text, read_text
 from webhook.lint.parse import parse, pieces
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
 
-with late_imports():
-    from webhook.kube import snapshot
 
 #: The share of the time that reading takes; rules take the rest. Measured on Deployments of 700 bytes.
 READING_SHARE: Final = 0.8
@@ -211,6 +208,8 @@ def _with_cluster(
 
 
 def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:
+    from webhook.kube import snapshot
+
     source = snapshot.SnapshotFile(file)
     for problem in source.problems:
         warn(problem)

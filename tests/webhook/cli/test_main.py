@@ -87,6 +87,12 @@ def test_help_imports_no_heavy_module() -> None:
     assert set() == loaded & {"flask", "gunicorn", "cryptography", "prometheus_client", "jsonschema", "rich"}
 
 
+EXAMPLES = Path(__file__).parents[3] / "docs/examples"
+#: Modules of which each takes longer to import than the rest of a small run.
+HEAVY = {
+    "asyncio", "celpy", "cryptography", "flask", "gunicorn", "jsonschema", "kubernetes", "numpy",
+    "prometheus_client", "rich", "urllib3", "uvicorn",
+}  # fmt: skip
 #: Finds every command and shows its help, all in one process.
 ALL_HELP = """
 import sys
@@ -109,7 +115,41 @@ def test_no_help_imports_an_engine() -> None:
     loaded = done.stdout.splitlines()
 
     assert {"webhook.cli.survive", "webhook.cli.policy"} <= set(loaded)
-    assert set() == set(loaded) & {"numpy", "rich", "flask", "cryptography", "kubernetes"}
+    assert set() == set(loaded) & HEAVY
+
+
+#: Runs a command, and says on stderr what it has loaded.
+RUN = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, sep="\\n", file=sys.stderr))
+from kube_evenkeel.start import run
+run()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        ("lint checkout.yaml", set()),
+        ("lint --policy policy.yaml checkout.yaml", {"jsonschema"}),
+        ("fix --diff checkout.yaml", set()),
+        ("rule no-spread", set()),
+        ("explain -f web.yaml --cluster cluster.yaml", {"numpy", "rich"}),
+        ("what-if -f web.yaml --cluster cluster.yaml --lose zone=a", {"numpy", "rich"}),
+        ("survive zone -f web.yaml --cluster cluster.yaml", {"numpy", "rich"}),
+        ("audit --cluster cluster.yaml", {"numpy", "rich"}),
+        ("policy check policy.yaml", {"jsonschema", "numpy"}),
+        ("certs show --cert-dir .", {"cryptography"}),
+    ],
+)
+def test_a_command_imports_what_it_needs(words: str, needed: set[str]) -> None:
+    """What files are read for waits for no cluster, server, page, certificate or check of documents."""
+    command = [sys.executable, "-c", RUN, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES)
+
+    assert done.returncode in (0, 1, 2)
+    assert needed == set(done.stderr.splitlines()) & HEAVY
 
 
 #: Imports all that is installed where conformance is not, and runs a command.

@@ -25,7 +25,7 @@ from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from tests.recorded import recorded_rollouts
 from tests.webhook.cli.in_process import evenkeel
-from webhook.cli import simulate
+from webhook.cli import simulate, simulation
 from webhook.requests.simulate import SimulationFields
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "simulate"]
@@ -199,7 +199,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
         return tied[0]
 
     monkeypatch.setattr("webhook.requests.simulate.tie_breaker", lambda _seed: press)
-    simulated = simulate._simulate(queue, PLAIN, NOTHING_PLANNED)
+    simulated = simulation._simulate(queue, PLAIN, NOTHING_PLANNED)
 
     assert (1, 100) == (len(simulated.simulation.steps), simulated.simulation.queued)
     assert not simulated.complete

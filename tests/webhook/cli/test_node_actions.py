@@ -23,8 +23,9 @@ from policies.placement.core.actions import (
     UncordonNode,
     UntaintNode,
 )
-from webhook.cli.action_options import Happening, action_options
 from webhook.cli.command import Command
+from webhook.cli.node_actions import Happening
+from webhook.cli.what_if import action_options
 
 
 def _read(*arguments: str) -> tuple[Action, ...]:

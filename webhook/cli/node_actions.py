@@ -1,4 +1,4 @@
-"""The options of ``evenkeel what-if``: what happens to nodes first."""
+"""What ``evenkeel what-if`` lets happen to nodes first, as its options say it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ import click
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
+from policies.model import taints
+from policies.placement.core import actions as core_actions
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.simulate.simulated_queue import PlannedActions
 from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
 from webhook.cli.command import OPTION_ORDER
-from webhook.cli.completing_cluster import complete_node
-from webhook.cli.options import with_options
-from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
-
-with late_imports():
-    from policies.model import taints
-    from policies.placement.core import actions as core_actions
-    from policies.placement.core import pod_objects, recovery
-    from policies.placement.simulate import simulated_queue
 
 
 #: A number of nodes.
@@ -34,62 +30,6 @@ _TAINT: Final = re.compile(r"([^=:]+)(?:=([^=:]*))?:([A-Za-z]+)")
 #: The taints of a key, as kubectl removes them.
 _TAINT_KEY: Final = re.compile(r"([^=:]+?)(?::([A-Za-z]+))?-?")
 
-_OPTIONS: Final = (
-    click.option(
-        "--lose", multiple=True, metavar="KEY=VALUE",
-        help="Lose the nodes of a domain, such as zone=a: they are gone, with their pods.",
-    ),
-    click.option(
-        "--drain", multiple=True, metavar="NODE", shell_complete=complete_node,
-        help="Cordon a node and evict its pods, except for those of DaemonSets and static ones.",
-    ),
-    click.option(
-        "--cordon", multiple=True, metavar="NODE", shell_complete=complete_node,
-        help="Let a node take no more pods.",
-    ),
-    click.option(
-        "--uncordon", multiple=True, metavar="NODE", shell_complete=complete_node,
-        help="Let a node take pods again.",
-    ),
-    click.option(
-        "--taint", multiple=True, nargs=2, metavar="NODE KEY[=VALUE]:EFFECT",
-        help="Taint a node, as kubectl taint does; NoExecute evicts the pods that do not tolerate it.",
-    ),
-    click.option(
-        "--untaint", multiple=True, nargs=2, metavar="NODE KEY[:EFFECT]",
-        help="Remove the taints of a key from a node, of one effect or of all.",
-    ),
-    click.option(
-        "--label", multiple=True, nargs=2, metavar="NODE KEY=VALUE",
-        help="Label a node, in place of a label of the same key.",
-    ),
-    click.option(
-        "--add", multiple=True, nargs=3, metavar="N like NODE",
-        help="Add N nodes like one: its labels, taints and capacity, without pods.",
-    ),
-    click.option(
-        "--without-taint", multiple=True, metavar="KEY",
-        help="The nodes of the --add before it do not have the taints of this key.",
-    ),
-    click.option(
-        "--with-label", multiple=True, metavar="KEY=VALUE",
-        help="The nodes of the --add before it have this label, such as zone=d.",
-    ),
-    click.option(
-        "--unreachable", is_flag=True,
-        help="Lost nodes stay in the cluster with the taint node.kubernetes.io/unreachable, as in an outage.",
-    ),
-    click.option(
-        "--displaced", type=click.Choice(["all", "own"]), default="all", show_default=True,
-        help="Pods that are scheduled again if they lose their node: all, or only those of the workload.",
-    ),
-)  # fmt: skip
-
-
-def action_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, which must be a ``Command``."""
-    return with_options(function, _OPTIONS)
-
 
 @dataclass(frozen=True, slots=True)
 class Happening:
@@ -98,7 +38,7 @@ class Happening:
     actions: tuple[core_actions.Action, ...] = ()  #: The actions, in the order in which they were given.
     others: int = 0  #: How many pods of other workloads are scheduled again.
     #: The objects of the cluster's pods, once it was read.
-    running: pod_objects.PodObjects = field(default_factory=lambda: pod_objects.PodObjects())  # noqa: PLW0108  # imported late
+    running: PodObjects = field(default_factory=PodObjects)
     autoscale: Autoscale = NO_AUTOSCALE  #: What adds nodes, as it was given.
 
     @classmethod
@@ -128,20 +68,20 @@ class Happening:
                 replace(action, unreachable=True) if isinstance(action, core_actions.LoseDomain) else action
                 for action in actions
             ]
-        return cls(tuple(actions), recovery.MOST_OTHERS if values.pop("displaced") == "all" else 0)
+        return cls(tuple(actions), MOST_OTHERS if values.pop("displaced") == "all" else 0)
 
     @property
     def reads_all(self) -> bool:
         """Whether the cluster is read here, with its pods, and no server is asked."""
         return bool(self.actions) or self.autoscale.source is not None
 
-    def planned(self, cluster: ClusterIndex) -> simulated_queue.PlannedActions:
+    def planned(self, cluster: ClusterIndex) -> PlannedActions:
         """Return the actions before pods are scheduled, the objects of pods that run, and what adds nodes.
 
         Raises:
             DocumentError: The file of node groups is not what it should be.
         """
-        return simulated_queue.PlannedActions(
+        return PlannedActions(
             actions=self.actions,
             running=self.running,
             others=self.others,
