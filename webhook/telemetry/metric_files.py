@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -28,53 +29,100 @@ from webhook.telemetry.logs import LOGGER
 
 #: Bytes of a new file. prometheus-client's own; a worker of ours needs some 20 kB in one of them.
 _FIRST_BYTES: Final = 1 << 16
-#: Bytes of an entry besides its key, at most: the key's length and padding, a value and its time.
-_ENTRY_BYTES: Final = 4 + 8 + 16
+#: The value and the time of an entry, and a number of bytes: native, as the collector reads them.
+_VALUE: Final = struct.Struct("dd")
+_LENGTH: Final = struct.Struct("i")
+#: What the number of used bytes takes, with its padding.
+_HEADER: Final = 8
 #: The file of a process, in the folder that all workers share.
 _FILE: Final = "skew-{}.prom"
 
 
-class MetricFile(MmapedDict):
-    """Values by key, in a file that other processes read."""
+class MetricFile:
+    """Values by key, in a file that other processes read: what ``MmapedDict`` of prometheus-client writes.
 
-    def __init__(self, filename: str, read_mode: bool = False) -> None:  # noqa: FBT001, FBT002  # as its base
+    The file begins with the number of bytes that are used. An entry has the length of its key, the key up to
+    a multiple of 8 bytes, the value and its time.
+    """
+
+    def __init__(self, filename: str) -> None:
+        self._name = filename
+        self._positions: dict[str, int] = {}
         try:
             _take_room(filename)
+            self._file: BinaryIO = Path(filename).open("r+b")  # noqa: SIM115  # until it is closed
+            # A process of the same number may have been there before.
+            read = MmapedDict.read_all_values_from_file(filename)  # type: ignore[no-untyped-call]
+            self._positions = {key: position for key, _, _, position in read}
         except OSError as error:
             _report(filename, error)
             # An empty file, or one that is not allocated, would be read as a broken one.
             with suppress(OSError):
                 Path(filename).unlink(missing_ok=True)
-            memory = os.memfd_create("metrics")
-            super().__init__(f"/proc/self/fd/{memory}", read_mode)  # type: ignore[no-untyped-call]
-            os.close(memory)
-        else:
-            super().__init__(filename, read_mode)  # type: ignore[no-untyped-call]
+            self._file = _in_memory(_FIRST_BYTES)
+        self._map = mmap.mmap(self._file.fileno(), 0)
+        (used,) = _LENGTH.unpack_from(self._map)
+        self._use(used or _HEADER)
 
-    def _init_value(self, key: str) -> None:
-        """Add a key, after making room for it."""
-        needed = self._used + len(key.encode()) + _ENTRY_BYTES
-        if needed > self._capacity:
-            self._grow(needed)
-        super()._init_value(key)  # type: ignore[no-untyped-call]
+    def read_value(self, key: str) -> tuple[float, float]:
+        """Return a value and its time, of a new key 0."""
+        value, timestamp = _VALUE.unpack_from(self._map, self._position(key))
+        return value, timestamp
+
+    def write_value(self, key: str, value: float, timestamp: float) -> None:
+        """Set a value."""
+        position = self._position(key)
+        # By an assignment: ``pack_into`` writes zeros first, which others would read.
+        self._map[position : position + _VALUE.size] = _VALUE.pack(value, timestamp)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._map.close()
+        self._file.close()
+
+    def _position(self, key: str) -> int:
+        """Return where the value of a key is; a new key is added, after making room for it."""
+        found = self._positions.get(key)
+        if found is not None:
+            return found
+        encoded = key.encode()
+        padded = encoded + b" " * (8 - (len(encoded) + _LENGTH.size) % 8)
+        entry = _LENGTH.pack(len(encoded)) + padded + _VALUE.pack(0.0, 0.0)
+        end = self._used + len(entry)
+        if end > len(self._map):
+            self._grow(end)
+        self._map[self._used : end] = entry
+        self._use(end)
+        self._positions[key] = position = end - _VALUE.size
+        return position
+
+    def _use(self, used: int) -> None:
+        self._used = used
+        self._map[: _LENGTH.size] = _LENGTH.pack(used)
 
     def _grow(self, needed: int) -> None:
-        while self._capacity < needed:
-            self._capacity *= 2
+        size = len(self._map)
+        while size < needed:
+            size *= 2
         try:
-            os.posix_fallocate(self._f.fileno(), 0, self._capacity)
+            os.posix_fallocate(self._file.fileno(), 0, size)
         except OSError as error:
-            _report(self._fname, error)
-            self._move_to_memory()
-        self._m = mmap.mmap(self._f.fileno(), self._capacity)
+            _report(self._name, error)
+            # The file keeps what it has.
+            memory = _in_memory(size)
+            memory.write(self._map[: self._used])
+            memory.flush()
+            self._file.close()
+            self._file = memory
+        self._map.close()
+        self._map = mmap.mmap(self._file.fileno(), size)
 
-    def _move_to_memory(self) -> None:
-        """Go on in memory; the file keeps what it has."""
-        memory = os.fdopen(os.memfd_create("metrics"), "r+b")
-        memory.write(self._m[: self._used])
-        memory.truncate(self._capacity)
-        self._f.close()
-        self._f = memory
+
+def _in_memory(size: int) -> BinaryIO:
+    """Return a file of a size that has no place in a file system."""
+    memory = os.fdopen(os.memfd_create("metrics"), "r+b")
+    memory.truncate(size)
+    return memory
 
 
 def _take_room(filename: str) -> None:

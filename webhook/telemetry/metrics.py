@@ -51,7 +51,7 @@ class _ProcessId:
 
 
 if _SHARED_FOLDER in os.environ:
-    client_values.MmapedDict = MetricFile  # type: ignore[attr-defined]
+    client_values.MmapedDict = MetricFile  # type: ignore[assignment, attr-defined]
     client_values.ValueClass = MultiProcessValue(_ProcessId())  # type: ignore[no-untyped-call]
 
 

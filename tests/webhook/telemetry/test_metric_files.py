@@ -16,7 +16,7 @@ from webhook.telemetry.metric_files import MetricFile
 def _file(path: Path) -> Iterator[MetricFile]:
     made = MetricFile(str(path))
     yield made
-    made.close()  # type: ignore[no-untyped-call]
+    made.close()
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def _values(path: Path) -> dict[str, float]:
 
 def _count(file: MetricFile, keys: int) -> dict[str, float]:
     for number in range(keys):
-        file.write_value(f"key {number:04}", float(number), 0.0)  # type: ignore[no-untyped-call]
+        file.write_value(f"key {number:04}", float(number), 0.0)
     return {f"key {number:04}": float(number) for number in range(keys)}
 
 
@@ -78,9 +78,8 @@ def test_without_room_memory_takes_the_place(
     room[0] = times
     for file in _file(path):
         expected = _count(file, 5000)
-        own = {key.strip(): value for key, value, _ in file.read_all_values()}  # type: ignore[no-untyped-call]
 
-        assert expected == own
+        assert expected == {key: file.read_value(key)[0] for key in expected}
     assert seen == (len(_values(path)) if path.exists() else None)
     assert ["metrics_kept_in_memory"] == [record.getMessage() for record in caplog.records][:1]
 
@@ -98,3 +97,22 @@ def test_no_reader_sees_a_file_without_room(path: Path, monkeypatch: pytest.Monk
     for _ in _file(path):
         assert [[]] == seen
         assert [path] == list(path.parent.iterdir())
+
+
+@pytest.mark.parametrize("keys", [3, 4000])
+def test_a_file_is_what_prometheus_client_writes(tmp_path: Path, keys: int) -> None:
+    """Byte for byte, so that its collector reads it; and what one of them wrote, the other goes on with."""
+    theirs = MmapedDict(str(tmp_path / "theirs.db"))  # type: ignore[no-untyped-call]
+    for file in _file(tmp_path / "ours.db"):
+        for number in range(keys):
+            key, value = f"{'k' * (number % 9)} {number}", float(number)
+            theirs.write_value(key, value, 7.0)  # type: ignore[no-untyped-call]
+            file.write_value(key, value, 7.0)
+    theirs.close()  # type: ignore[no-untyped-call]
+
+    assert (tmp_path / "theirs.db").read_bytes() == (tmp_path / "ours.db").read_bytes()
+    for file in _file(tmp_path / "theirs.db"):
+        assert [(float(number), 7.0) for number in range(keys)] == [
+            file.read_value(f"{'k' * (number % 9)} {number}") for number in range(keys)
+        ]
+    assert (tmp_path / "theirs.db").read_bytes() == (tmp_path / "ours.db").read_bytes()
