@@ -123,6 +123,18 @@ def test_no_modules_import_each_other(package: str) -> None:
     TopologicalSorter({name: set(_imports(module, modules)) for name, module in modules.items()}).prepare()
 
 
+@for_each(MODULES)
+def test_what_is_imported_has_one_name(module: Path) -> None:
+    """A reader who knows what a name stands for in one function knows it in the whole module."""
+    names = defaultdict(set)
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                names[node.module, alias.name].add(alias.asname or alias.name)
+
+    assert {} == {imported: given for imported, given in names.items() if len(given) > 1}
+
+
 def _imports(module: Path, known: dict[str, Path]) -> Iterator[str]:
     """Yield the modules of a package that one of them imports, wherever the import is."""
     for node in ast.walk(_tree(module)):

@@ -183,7 +183,7 @@ def _read_all(
     """Return the documents of all files and folders, and a finding for everything that is none."""
     from policies.config import loader
     from policies.manifests import documents as manifests_documents
-    from webhook.lint import files as webhook_lint_files
+    from webhook.lint import files as lint_files
 
     documents: list[manifests_documents.ManifestObject] = []
     unreadable: list[manifests_findings.Finding] = []
@@ -195,14 +195,14 @@ def _read_all(
                 read = manifests_documents.load_strictly(_read(file), shown_file(file))
             except DocumentError as error:
                 told = (loader.with_builtin_names(file, problem) for problem in error.problems)
-                unreadable += (webhook_lint_files.unreadable(shown_file(file), problem) for problem in told)
+                unreadable += (lint_files.unreadable(shown_file(file), problem) for problem in told)
                 continue
             loaded = [found for document in read for found in manifests_documents.objects_or_itself(document)]
             documents += filter(_is_known, loaded)
             unreadable += _strangers(loaded, only_own=folder)
         if before == (len(documents), len(unreadable)):
             unreadable.append(
-                webhook_lint_files.unreadable(
+                lint_files.unreadable(
                     shown_file(name),
                     "holds no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups, NodePool or "
                     "InstanceTypes",

@@ -348,7 +348,7 @@ run()
     ],
 )
 def test_without_the_extra_of_a_command(arguments: list[str], extra: str) -> None:
-    """The error says the line to type, also where the module is imported late."""
+    """The error says the line to type, also where a function imports the module."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS, *arguments], capture_output=True, text=True, check=False
     )
