@@ -6,6 +6,7 @@ import os
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -23,7 +24,6 @@ from kubernetes.utils.retry import retry_on_conflict
 
 from webhook.kube.api_server import Answer
 from webhook.kube.client import KubernetesApiServer
-from webhook.kube.error_messages import connection_problem
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds that a Lease lasts, for which its holder tries to renew it, and between two tries: as in
@@ -31,8 +31,6 @@ from webhook.telemetry.logs import LOGGER
 _LEASE_S, _RENEW_S, _RETRY_S = 15, 10, 2
 #: Seconds for one request about a Lease; the client has no timeout.
 _LEASE_TIMEOUT_S: Final = 5.0
-#: The calls of the client's lock.
-_LEASE_CALLS: Final = ("read_namespaced_lease", "create_namespaced_lease", "replace_namespaced_lease")
 #: What the client raises where there is no answer, or are no credentials.
 _NO_ANSWER: Final = (urllib3.exceptions.HTTPError, ConfigException, OSError)
 
@@ -59,38 +57,13 @@ def lead(
     """
     # A pod's host name is its own name; each of its workers stands for itself.
     identity = identity or f"{socket.gethostname()}-{os.getpid()}"
-    election = _Election(api, LeaseLock(lease, api.namespace, identity), started, stopped)
-    threading.Thread(target=election.run, name="election", daemon=True).start()
-    return election.resign
+    candidate = _Candidate(api, LeaseLock(lease, api.namespace, identity), started, stopped)
+    threading.Thread(target=candidate.run, name="election", daemon=True).start()
+    return candidate.resign
 
 
-class _ResignedError(Exception):
-    """Ends the client's election, which has no end of its own."""
-
-
-class _Term:
-    """The time from winning an election to losing the Lease, which may both be reported late or twice."""
-
-    def __init__(self, started: Callable[[], None], stopped: Callable[[], None]) -> None:
-        self._lock = threading.Lock()
-        self._started, self._stopped = started, stopped
-        self._begun = self._ended = False
-
-    def begin(self) -> None:
-        with self._lock:
-            if not self._ended:
-                self._begun = True
-                self._started()
-
-    def end(self) -> None:
-        with self._lock:
-            if self._begun and not self._ended:
-                self._stopped()
-            self._ended = True
-
-
-class _Election:
-    """One candidate of a Lease."""
+class _Candidate:
+    """One candidate of a Lease. The client's own loop has no end, so only its single step is used."""
 
     def __init__(
         self,
@@ -101,34 +74,47 @@ class _Election:
     ) -> None:
         self._leases = client.CoordinationV1Api(api.client)
         self._lock = lock
-        # Its own has no time limit, and fails in other ways than it expects.
-        calls = {name: partial(self._call, getattr(self._leases, name)) for name in _LEASE_CALLS}
-        self._lock.api_instance = cast("client.CoordinationV1Api", SimpleNamespace(**calls))
+        # Its own calls have no time limit, and fail in other ways than it expects.
+        calls = ("read_namespaced_lease", "create_namespaced_lease", "replace_namespaced_lease")
+        limited = {name: partial(self._call, getattr(self._leases, name)) for name in calls}
+        lock.api_instance = cast("client.CoordinationV1Api", SimpleNamespace(**limited))
+        self._election = LeaderElection(Config(lock, _LEASE_S, _RENEW_S, _RETRY_S, started, stopped))
         self._started, self._stopped = started, stopped
-        self._term = _Term(started, stopped)
+        self._changing = threading.Lock()
+        self._leads = False
         self._resigned = threading.Event()
-        self._is_refused = False
+        self._problem = ""
 
     def run(self) -> None:
-        """Stand for election, lead while the Lease is held, and begin again."""
+        """Try to take the Lease, renew it as long as that is possible, and begin again."""
+        renewed_at = 0.0
         while not self._resigned.is_set():
-            self._term = term = _Term(self._started, self._stopped)
             try:
-                LeaderElection(Config(self._lock, _LEASE_S, _RENEW_S, _RETRY_S, term.begin, term.end)).run()
-            except _ResignedError:
-                pass
+                is_held = self._election.try_acquire_or_renew()
             except Exception as error:  # noqa: BLE001  # a Lease that a user wrote may hold anything
+                is_held = False
                 self._report(f"{type(error).__name__}: {error}")
-            term.end()
+            if is_held:
+                renewed_at, self._problem = time.monotonic(), ""
+                self._lead(leads=True)
+            elif time.monotonic() - renewed_at > _RENEW_S:
+                self._lead(leads=False)
             # Candidates should not try in step with one another.
-            self._resigned.wait(_RETRY_S * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
+            self._resigned.wait(_RETRY_S * random.uniform(0.8, 1.2))  # noqa: S311  # no secret
 
     def resign(self) -> None:
         """Lead no more, and give the Lease back; one that cannot be given back ends by itself."""
         self._resigned.set()
-        self._term.end()
+        self._lead(leads=False)
         with suppress(client.ApiException, *_NO_ANSWER, ValueError):
             retry_on_conflict(self._release)
+
+    def _lead(self, *, leads: bool) -> None:
+        """Begin or end to lead; who has resigned does not begin."""
+        with self._changing:
+            if leads != self._leads and not (leads and self._resigned.is_set()):
+                self._leads = leads
+                (self._started if leads else self._stopped)()
 
     def _release(self) -> None:
         named = {"name": self._lock.name, "namespace": self._lock.namespace}
@@ -142,19 +128,21 @@ class _Election:
     ) -> client.V1Lease:
         """Call the client for its lock."""
         if self._resigned.is_set():
-            raise _ResignedError
+            # It must not take again what is being given back.
+            raise client.ApiException(status=0, reason="resigned")
         try:
             return call(*arguments, **named, _request_timeout=_LEASE_TIMEOUT_S)
         except client.ApiException as error:
             # The lock takes a right that is missing for a Lease that another holds.
-            if error.status == HTTPStatus.FORBIDDEN and not self._is_refused:
-                self._is_refused = True
+            if error.status == HTTPStatus.FORBIDDEN:
                 self._report(str(Answer(error.status, (error.body or "").encode()).error()))
             raise
         except _NO_ANSWER as error:
-            reason = connection_problem(error, timeout_s=_LEASE_TIMEOUT_S)
-            raise client.ApiException(status=0, reason=reason) from error
+            raise client.ApiException(status=0, reason=str(error)) from error
 
-    def _report(self, error: str) -> None:
-        path = f"/apis/coordination.k8s.io/v1/namespaces/{self._lock.namespace}/leases/{self._lock.name}"
-        LOGGER.warning("election_failed", extra={"fields": {"lease": path, "error": error}})
+    def _report(self, problem: str) -> None:
+        """Log a problem when it begins."""
+        if problem != self._problem:
+            path = f"/apis/coordination.k8s.io/v1/namespaces/{self._lock.namespace}/leases/{self._lock.name}"
+            LOGGER.warning("election_failed", extra={"fields": {"lease": path, "error": problem}})
+        self._problem = problem

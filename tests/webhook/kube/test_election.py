@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from kubernetes.leaderelection.leaderelection import LeaderElection
 
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cert_rotation.cluster import LEASE, Objects, serving
@@ -149,14 +150,28 @@ def test_a_lease_that_is_forbidden(tmp_path: Path, caplog: pytest.LogCaptureFixt
     )
 
 
-def test_who_was_told_late(tmp_path: Path) -> None:
-    """Who has lost the Lease before he was told that he leads never begins."""
-    candidate = Candidate()
-    term = election._Term(candidate.begin, candidate.end)
-    term.end()
-    term.begin()
+@pytest.mark.usefixtures("lasting")
+def test_resigning_before_the_lease_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who resigns while the Lease is being taken does not begin to lead, and takes it no more."""
+    taking, resigned = threading.Event(), threading.Event()
+    step = LeaderElection.try_acquire_or_renew
+
+    def late(self: LeaderElection) -> bool:
+        held = step(self)
+        taking.set()
+        resigned.wait(PATIENCE_S)
+        return bool(held and step(self) is not None)
+
+    monkeypatch.setattr(LeaderElection, "try_acquire_or_renew", late)
+    cluster = Objects()
+    with candidates(cluster, tmp_path) as stand:
+        candidate, resign = stand("first")
+        assert taking.wait(PATIENCE_S)
+        resign()
+        resigned.set()
 
     assert (0, 0) == (candidate.started, candidate.stopped)
+    assert "" == holder(cluster)
 
 
 @pytest.mark.usefixtures("lasting")
