@@ -37,6 +37,16 @@ class Resource(StrEnum):
     METRICS = "metrics"
 
 
+def proxied(service: str) -> str:
+    """Return a Service as the proxy names it: scheme, name, port. Rights are granted on all of it."""
+    return f"https:{service}:https"
+
+
+def account_of(service: str) -> str:
+    """Return the service account in whose name users call the Evenkeel behind a Service."""
+    return f"{service}-client"
+
+
 def access_review(user: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a SubjectAccessReview.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.manifests import Manifests, base, render, rendered
-from webhook.kube.service_proxy import account_of, proxied
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
-from webhook.rbac import DEFAULT_SERVICE, GROUP
+from webhook.rbac import DEFAULT_SERVICE, GROUP, account_of, proxied
 
 #: A right: API group, resource, name (empty for any), verb.
 Right = tuple[str, str, str, str]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.model.workload_kinds import WorkloadKinds
     from policies.model.workload_ref import WorkloadRef
+    from webhook.cli import service_proxy
     from webhook.kube import api_server as kube_api_server
-    from webhook.kube import service_proxy
     from webhook.ui import cluster
 
 
@@ -141,10 +141,10 @@ def _read_namespace(
         ClusterError: There is no Evenkeel.
     """
     from webhook.admission import context as admission_context
-    from webhook.cli import live
+    from webhook.cli import live, service_proxy
     from webhook.kube import api_server as kube_api_server
     from webhook.kube import list as kube_list
-    from webhook.kube import service_proxy, watched_resources
+    from webhook.kube import watched_resources
     from webhook.ui import cluster
 
     api, kinds, notes = live.api_server(options.context), options.kinds(), list[str]()
@@ -197,8 +197,8 @@ def _answers(
     Raises:
         ClusterError: There is none; says why the cluster cannot be read either.
     """
+    from webhook.cli import service_proxy
     from webhook.http import problems
-    from webhook.kube import service_proxy
 
     def send(route: str, request: bytes) -> bytes:
         return installation.post(route, request, accept=problems.JSON).body

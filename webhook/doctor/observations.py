@@ -10,8 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, NoReturn, TypeVar
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.installed import RegisteredWebhook, ReplicaPod
-from webhook.kube.service_proxy import account_of
-from webhook.rbac import DEFAULT_NAMESPACE, DEFAULT_SERVICE
+from webhook.rbac import DEFAULT_NAMESPACE, DEFAULT_SERVICE, account_of
 from webhook.registration import Surroundings
 
 T_co = TypeVar("T_co", covariant=True)

@@ -17,9 +17,8 @@ from tests.webhook.loopback import QuietHandler, listening, status_of, write_kub
 from webhook.http.authorization.token_reviewer import TOKEN_REVIEWS
 from webhook.kube.api_server import ApiServer
 from webhook.kube.client import connect
-from webhook.kube.service_proxy import proxied
 from webhook.kube.watched_resources import WATCHED_RESOURCES
-from webhook.rbac import ACCESS_REVIEWS, DEFAULT_SERVICE
+from webhook.rbac import ACCESS_REVIEWS, DEFAULT_SERVICE, proxied
 
 #: The audience of tokens for the API server itself.
 API = "https://kubernetes.default.svc"

@@ -16,7 +16,7 @@ import orjson
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import text_member
 from webhook.kube.api_server import Answer, ApiError, ApiServer, ClusterError
-from webhook.rbac import AUDIENCE, DEFAULT_SERVICE, PROXIED_HEADER
+from webhook.rbac import AUDIENCE, DEFAULT_SERVICE, PROXIED_HEADER, account_of, proxied
 
 #: Seconds for which a token is requested; the API server gives none for less.
 _TOKEN_S: Final = 600
@@ -24,16 +24,6 @@ _TOKEN_S: Final = 600
 _RENEW_AFTER_S: Final = _TOKEN_S / 2
 #: Seconds for an answer: an explanation on 150,000 pods takes some, a queue before it as many.
 _TIMEOUT_S: Final = 60.0
-
-
-def proxied(service: str) -> str:
-    """Return a Service as the proxy names it: scheme, name, port. Rights are granted on all of it."""
-    return f"https:{service}:https"
-
-
-def account_of(service: str) -> str:
-    """Return the service account in whose name users call the Evenkeel behind a Service."""
-    return f"{service}-client"
 
 
 class NotInstalledError(ClusterError):

@@ -12,11 +12,12 @@ from policies.manifests.errors import DocumentError
 from tests.webhook.http.authorization.control_plane import CLIENT, OWN_TOKEN, ControlPlane, a_control_plane
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body
+from webhook.cli.service_proxy import Installation, NotInstalledError
 from webhook.http.authorization.authorizer import DecisionCache, KubernetesAuthorizer
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ApiError
-from webhook.kube.service_proxy import Installation, NotInstalledError, account_of, proxied
+from webhook.rbac import account_of, proxied
 
 TEXT, JSON = "text/plain", "application/json"
 TOKEN = "/api/v1/namespaces/evenkeel/serviceaccounts/evenkeel-client/token"
