@@ -21,10 +21,10 @@ from policies.config.loader import load_policies
 from policies.lint.run import lint
 from policies.manifests.errors import DocumentError
 from tests.policies.config.contexts import a_context
-from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.files import Text
 from webhook.lint.gitignore import ignored_in
 from webhook.lint.parse import parse
+from webhook.snapshot_file import read_snapshot
 
 #: Bytes of the smaller and of the larger form of a file.
 SMALL: Final = 2**15
@@ -126,7 +126,7 @@ def _ignore(content: bytes, folder: Path) -> None:
 
 def _snapshot(content: bytes, folder: Path) -> None:
     (folder / "cluster.yaml").write_bytes(content)
-    SnapshotFile(folder / "cluster.yaml")
+    read_snapshot(folder / "cluster.yaml", warn=lambda _line: None)
 
 
 KINDS: Final = {

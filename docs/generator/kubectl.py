@@ -19,7 +19,7 @@ from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
 from webhook.admission.respond import respond
 from webhook.admission.review import Phase, ReviewRequest
-from webhook.kube.snapshot import SnapshotFile
+from webhook.snapshot_file import read_snapshot
 
 
 def run() -> None:
@@ -61,4 +61,5 @@ def _review(obj: dict[str, Any]) -> bytes:
 
 def _context() -> AdmissionContext:
     policies = load_policies(["builtin:default"], lambda name: Path(name).read_bytes())
-    return AdmissionContext(policies=policies, cluster=SnapshotFile(Path("cluster.yaml")).index)
+    index = read_snapshot("cluster.yaml", warn=sys.exit)
+    return AdmissionContext(policies=policies, cluster=index)

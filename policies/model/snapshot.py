@@ -212,6 +212,12 @@ def kind_of(obj: Mapping[str, Any]) -> tuple[str, str]:
     return text_member(obj, "apiVersion"), text_member(obj, "kind")
 
 
+def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the namespace and the name of an object, empty where they are no text."""
+    metadata = obj.get("metadata")
+    return text_member(metadata, "namespace"), text_member(metadata, "name")
+
+
 def _read(
     kind: tuple[str, str], obj: Mapping[str, Any], metadata: Mapping[str, Any], *, found: ErrorList
 ) -> Namespace | PodController | dict[str, str]:

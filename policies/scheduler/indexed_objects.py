@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 from policies.manifests.fields import ErrorList
+from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS, Kind
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.kept_parts import KeptParts
@@ -116,3 +117,16 @@ class IndexedObjects:
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return kind not in READERS or self._tables[kind].known
+
+
+def unread_warning(unread: Mapping[str, str]) -> str:
+    """Return the warning that a cluster is read without some kinds; there is at least one.
+
+    Args:
+        unread: Why each cannot be read, by its list in answers.
+
+    >>> unread_warning({"csiNodes": "no right to list and watch csinodes.storage.k8s.io"})
+    'not read, so not modeled where it matters: csiNodes (no right to list and watch csinodes.storage.k8s.io)'
+    """
+    named = ", ".join(f"{name} ({why})" for name, why in unread.items())
+    return f"not read, so not modeled where it matters: {one_line(named)}"

@@ -19,7 +19,7 @@ from tests.webhook.ui.pages import PageClient
 from webhook.cli.live import api_server
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.ui import first_reading
-from webhook.kube.snapshot import SnapshotFile
+from webhook.snapshot_file import read_snapshot
 
 #: The groups that the limited account may read nothing of, and the kinds of the core group.
 WITHHELD_GROUPS = {"storage.k8s.io", "policy"}
@@ -163,7 +163,8 @@ def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Pat
     file = tmp_path / "cluster.json"
     told = installed.evenkeel("snapshot", "-o", str(file))
     assert 0 == told.code, told.err
-    index = SnapshotFile(file).index
+    problems = list[str]()
+    index = read_snapshot(file, warn=problems.append)
     served = {resource.key for resource in installed.control_plane.served() if resource.optional}
 
     assert (stored, "data") in index.names(CLAIM)

@@ -83,12 +83,9 @@ def build_context(
             warn(f"policy {policy.name} {text}")
     if settings.cluster:
         # Only who has a cluster pays for numpy.
-        from webhook.kube.snapshot import SnapshotFile  # noqa: PLC0415
+        from webhook.snapshot_file import read_snapshot  # noqa: PLC0415
 
-        source = SnapshotFile(settings.cluster, seen)
-        for problem in source.problems:
-            warn(problem)
-        return replace(context, cluster=source.index)
+        return replace(context, cluster=read_snapshot(settings.cluster, warn=warn, seen=seen))
     return replace(context, cluster=live, live=live is not None)
 
 

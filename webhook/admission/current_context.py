@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
+from policies.scheduler.indexed_objects import unread_warning
 from webhook.component import Component, Confidential
-from webhook.kube.kind_record import left_out_warning, unread_warning
+from webhook.kube.kind_record import left_out_warning
 from webhook.kube.reflector import REFUSED_S
 from webhook.telemetry.logs import LOGGER
 

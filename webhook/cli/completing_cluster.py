@@ -82,12 +82,12 @@ def _name(api_version: str, kind: str, name: str) -> str:
 
 def _objects(context: click.Context) -> Iterator[dict[str, Any]]:
     """Yield the objects of the manifests, or else of the snapshot, as far as they can be read."""
-    from webhook.kube import snapshot
+    from webhook import snapshot_file
 
     for file in context.params.get("files") or (context.params.get("cluster") or "",):
         path = Path(file)
         try:
             if path.is_file() and path.stat().st_size <= _MOST_BYTES:
-                yield from (entry.value for entry in snapshot.snapshot_objects(path))
+                yield from (entry.value for entry in snapshot_file.snapshot_objects(path))
         except (EvenkeelError, OSError):
             continue

@@ -202,11 +202,11 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     """
     from webhook.cli import live as cli_live
     from webhook.kube import api_server as cluster_api
-    from webhook.kube import snapshot, watched_resources
+    from webhook.kube import read_cluster, watched_resources
 
     api = cli_live.api_server(context)
     version = config.kubernetes_version or cluster_api.known_version(api, note).exact
-    nodes = snapshot.read_index(api, watched_resources.NODES, warn=note)
+    nodes = read_cluster.read_index(api, watched_resources.NODES, warn=note)
     return replace(config, cluster=None, kubernetes_version=version), nodes
 
 

@@ -20,7 +20,7 @@ from webhook.cli.placement_options import PlacementOptions, bound_to, choose_by
 from webhook.cli.terminal import note, reading_progress, show
 from webhook.http import problems
 from webhook.kube import api_server as kube_api_server
-from webhook.kube import snapshot as kube_snapshot
+from webhook.kube import read_cluster
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 from webhook.requests import screen
 from webhook.requests.score import ScoreRequest
@@ -173,7 +173,7 @@ def read_live_context(
             advance(obj["kind"])
             seen(obj)
 
-        index = kube_snapshot.read_index(api, resources, warn=warn, seen=look)
+        index = read_cluster.read_index(api, resources, warn=warn, seen=look)
     return admission_context.build_context(options, warn, live=index, live_version=version)
 
 

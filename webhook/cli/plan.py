@@ -163,7 +163,7 @@ def _read_cluster(
         ClusterError: The live cluster cannot be read.
     """
     from policies.placement.core import known_pods
-    from webhook.kube import snapshot as kube_snapshot
+    from webhook import snapshot_file
 
     if not live:
         from policies.model import snapshot as model_snapshot
@@ -175,7 +175,7 @@ def _read_cluster(
             map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
         )
         workloads = cluster_workloads.ClusterWorkloads(kinds, every_kind=True)
-        known = known_pods.KnownPods(running=kube_snapshot.pod_objects(file))
+        known = known_pods.KnownPods(running=snapshot_file.pod_objects(file))
 
         with manifest.snapshot_progress(file) as advance:
 
@@ -184,16 +184,13 @@ def _read_cluster(
                 workloads(obj)
                 known(obj)
 
-            source = kube_snapshot.SnapshotFile(file, look)
-        for problem in source.problems:
-            note(problem)
-        return _Cluster(
-            source.index, known, workloads, file, name=f"the workloads of {shown_file(file)}"
-        ), options
+            index = snapshot_file.read_snapshot(file, warn=note, seen=look)
+        name = f"the workloads of {shown_file(file)}"
+        return _Cluster(index, known, workloads, file, name=name), options
     from policies.placement.core import pod_objects as core_pod_objects
     from webhook.cli import live as cli_live
     from webhook.kube import api_server as kube_api_server
-    from webhook.kube import watched_resources
+    from webhook.kube import read_cluster, watched_resources
 
     api = cli_live.api_server(context)
     release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact
@@ -204,7 +201,7 @@ def _read_cluster(
             advance(obj["kind"])
             known(obj)
 
-        index = kube_snapshot.read_index(api, watched_resources.WITH_PENDING_PODS, warn=note, seen=seen)
+        index = read_cluster.read_index(api, watched_resources.WITH_PENDING_PODS, warn=note, seen=seen)
     cluster = _Cluster(index, known, api=api, name="the workloads of the live cluster")
     return cluster, replace(options, config=replace(options.config, kubernetes_version=release))
 

@@ -77,11 +77,13 @@ def check(
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
         from policies.model import snapshot
+        from webhook import snapshot_file
         from webhook.cli import manifest
-        from webhook.kube import snapshot as kube_snapshot
 
         with manifest.snapshot_progress(cluster) as advance:
-            kube_snapshot.SnapshotFile(cluster, lambda obj: advance(snapshot.kind_of(obj)[1]))
+            snapshot_file.read_snapshot(
+                cluster, warn=note, seen=lambda obj: advance(snapshot.kind_of(obj)[1])
+            )
     documents, unreadable = _read_all(files)
     described = [document for document in documents if sources.is_described(document.value)]
     others = [document for document in documents if policy_advice.is_known(document)]

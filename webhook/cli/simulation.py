@@ -15,13 +15,13 @@ from policies.placement.rollout import simulated_rollout
 from policies.placement.simulate import scheduling_queue, simulated_queue
 from policies.reports.simulate import json as simulate_json
 from policies.reports.simulate import text as simulate_text
+from webhook import snapshot_file
 from webhook.cli import placement
 from webhook.cli.answers import answer_lines, answer_printer
 from webhook.cli.autoscale_option import Autoscale
 from webhook.cli.node_actions import Happening
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import SENTENCES, ExitCode, interruptible, progress, show
-from webhook.kube import snapshot
 from webhook.requests import cost, simulate
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def report(
         simulated, entry, *_ = _roll_out(options, asked, happening.autoscale)
     else:
         if not happening.reads_all:
-            happening = replace(happening, running=snapshot.pod_objects(options.cluster))
+            happening = replace(happening, running=snapshot_file.pod_objects(options.cluster))
         queue, entry = _queue(options, asked, happening)
         planned = replace(happening.planned(queue.cluster), scales_down=bool(asked.scale_down))
         simulated = _simulate(queue, asked.settings, planned)
@@ -106,7 +106,7 @@ def _roll_out(
 def _known(options: PlacementOptions) -> known_pods.KnownPods:
     """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
     return known_pods.KnownPods(
-        now=time.time() if options.live else 0.0, running=snapshot.pod_objects(options.cluster)
+        now=time.time() if options.live else 0.0, running=snapshot_file.pod_objects(options.cluster)
     )
 
 

@@ -43,31 +43,30 @@ def command(*, context: str, output: str) -> None:
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
     from policies.model import cluster_kinds
+    from webhook import snapshot_file
     from webhook.cli import live
-    from webhook.kube import snapshot, snapshot_writer, watched_resources
+    from webhook.kube import read_cluster, watched_resources
 
     api = live.api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        taken, lists = snapshot_writer.snapshot_time(datetime.now(UTC)), dict[str, str]()
+        taken, lists = datetime.now(UTC), dict[str, str]()
 
         def listed(resource: watched_resources.ListedResource, why: str) -> None:
             lists[cluster_kinds.LIST_NAMES[resource.key]] = why
 
-        objects = snapshot.read_objects(
+        objects = read_cluster.read_objects(
             api, watched_resources.EVERYTHING, left_out=lambda broken: note(str(broken)), listed=listed
         )
-        pieces = snapshot_writer.written_list(
-            _with(_counted(objects, advance), lambda: (snapshot_writer.snapshot_lists(lists), taken))
-        )
+        pieces = snapshot_file.write_snapshot(_counted(objects, advance), lists, taken)
         if output.endswith(".gz"):
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)
         else:
             file.writelines(pieces)
     if unread := {name: why for name, why in lists.items() if why}:
-        from webhook.kube import kind_record
+        from policies.scheduler.indexed_objects import unread_warning
 
-        note(kind_record.unread_warning(unread))
+        note(unread_warning(unread))
 
 
 def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:
@@ -75,14 +74,6 @@ def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) 
     for obj in objects:
         advance(obj["kind"])
         yield obj
-
-
-def _with(
-    objects: Iterator[dict[str, Any]], last: Callable[[], Iterable[dict[str, Any]]]
-) -> Iterator[dict[str, Any]]:
-    """Yield objects, and behind them what says of them when and how they were read."""
-    yield from objects
-    yield from last()
 
 
 @contextmanager

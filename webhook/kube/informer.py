@@ -11,16 +11,15 @@ from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldError, member
 from policies.model.cluster_kinds import POD
-from policies.model.snapshot import SELECTING_OWNERS, kind_of
+from policies.model.snapshot import SELECTING_OWNERS, identity, kind_of
+from policies.model.without_secrets import without_secrets
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, LeftOutObject
-from webhook.kube.list import identity
 from webhook.kube.reflector import WATCH_S, Reflector
-from webhook.kube.snapshot_writer import without_secrets
 from webhook.kube.watched_resources import WATCHED_RESOURCES, WITH_PENDING_PODS
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes

@@ -5,7 +5,7 @@ Objects or whole kinds that cannot be read are not used; all else goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,19 +62,6 @@ def left_out_warning(found: Sequence[LeftOutObject]) -> str:
     are, they = ("is", "it is") if len(found) == 1 else ("are", "they are")
     what = f"{plural(len(found), 'object')} of the cluster {are} left out, and {they} not used"
     return f"{what}: {named}"
-
-
-def unread_warning(unread: Mapping[str, str]) -> str:
-    """Return the warning that a cluster is read without some kinds; there is at least one.
-
-    Args:
-        unread: Why each cannot be read, by its list in answers.
-
-    >>> unread_warning({"csiNodes": "no right to list and watch csinodes.storage.k8s.io"})
-    'not read, so not modeled where it matters: csiNodes (no right to list and watch csinodes.storage.k8s.io)'
-    """
-    named = ", ".join(f"{name} ({why})" for name, why in unread.items())
-    return f"not read, so not modeled where it matters: {one_line(named)}"
 
 
 class KindRecord:

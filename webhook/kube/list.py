@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +11,7 @@ from policies.manifests import json_bytes
 from policies.manifests.fields import text_member, type_name
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.labels import LabelSelector
+from policies.model.snapshot import identity
 from webhook.kube.api_server import LARGEST_OBJECT, OBJECT_HEAD, ApiError, ApiServer, UnreachableError
 from webhook.kube.kind_record import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
@@ -243,12 +244,6 @@ def unread_reason(resource: ListedResource, error: ApiError) -> str:
     if error.forbidden:
         return f"no right to list and watch {resource.title}"
     return f"the API server does not serve {resource.api_version} {resource.kind}" if error.not_found else ""
-
-
-def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the namespace and the name of an object, empty where they are no text."""
-    metadata = obj.get("metadata")
-    return text_member(metadata, "namespace"), text_member(metadata, "name")
 
 
 def watch_event(line: bytes, resource: ListedResource) -> tuple[str, dict[str, Any] | LeftOutObject] | None:

@@ -14,10 +14,11 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 from policies.manifests.fields import FieldError, text_member
+from policies.model.snapshot import identity
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, error_of
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, LeftOutObject
-from webhook.kube.list import CHANGES, Listing, identity, unread_reason, watch_event
+from webhook.kube.list import CHANGES, Listing, unread_reason, watch_event
 from webhook.kube.watched_resources import ListedResource
 from webhook.telemetry.logs import LOGGER
 

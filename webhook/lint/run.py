@@ -208,12 +208,9 @@ def _with_cluster(
 
 
 def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:
-    from webhook.kube import snapshot
+    from webhook import snapshot_file
 
-    source = snapshot.SnapshotFile(file)
-    for problem in source.problems:
-        warn(problem)
-    return source.index
+    return snapshot_file.read_snapshot(file, warn=warn)
 
 
 def without_objects(

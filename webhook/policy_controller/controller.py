@@ -17,9 +17,9 @@ from policies.config.policy_resource import PolicyResource, read_policy_resource
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
 from policies.manifests.fields import FieldError
+from policies.model.snapshot import identity
 from webhook.component import Component
 from webhook.kube.kind_record import left_out_warning
-from webhook.kube.list import identity
 from webhook.kube.reflector import REFUSED_S, Reflector
 from webhook.policy_controller.files import PolicyFiles
 from webhook.telemetry.logs import LOGGER, ProblemLog

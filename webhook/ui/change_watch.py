@@ -16,10 +16,9 @@ import orjson
 
 from policies.manifests.fields import FieldError, member, object_items
 from policies.model.cluster_kinds import NODE, POD, Kind
-from policies.model.snapshot import kind_of
+from policies.model.snapshot import identity, kind_of
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
-from webhook.kube.list import identity
 from webhook.kube.reflector import Reflector
 from webhook.kube.watched_resources import EVERYTHING
 

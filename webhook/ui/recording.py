@@ -17,6 +17,7 @@ import orjson
 from policies.manifests.fields import FieldPath, member, text_member
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
+from policies.model.without_secrets import without_secrets
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.actions import LoseDomain
@@ -26,7 +27,6 @@ from policies.placement.survive.cluster_survival import Disrupted
 from policies.reports.actions import happening_text
 from policies.reports.simulate.text import verdict as simulation_verdict
 from policies.reports.words import headline
-from webhook.kube.snapshot_writer import without_secrets
 from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest
 from webhook.ui import embedded, placing

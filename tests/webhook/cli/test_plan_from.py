@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,9 +18,9 @@ from tests.builders import a_replica_set, a_workload
 from tests.policies.placement.planned import a_deployment
 from webhook.cli.plan_from import fetch_workloads, find_workloads
 from webhook.kube.api_server import ApiError
-from webhook.kube.snapshot_writer import written_list
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
+from webhook.snapshot_file import write_snapshot
 
 CONTEXT = AdmissionContext(policies=())
 
@@ -64,8 +65,8 @@ def test_a_snapshot_of_ours() -> None:
     """It has a digest in place of a part of the template."""
     wanted = a_deployment(1)
     wanted["spec"]["template"]["spec"]["containers"][0]["args"] = ["--secret"]
-    text = b"".join(written_list(iter([a_replica_set(wanted, "7c9")])))
-    (stored,) = parse(Text("cluster.json", text)).objects
+    text = b"".join(write_snapshot([a_replica_set(wanted, "7c9")], {}, datetime.now(UTC)))
+    stored, *_about = parse(Text("cluster.json", text)).objects
     (found,) = _found(wanted, stored.value)
     other = copy.deepcopy(wanted)
     other["spec"]["template"]["spec"]["containers"][0]["args"] = ["--other"]

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from policies.model.cluster_kinds import BUDGET, CSI_NODE, LISTS, VOLUME
+from policies.model.without_secrets import without_secrets
 from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
-from webhook.kube.snapshot import SnapshotFile
-from webhook.kube.snapshot_writer import SNAPSHOT_LISTS, without_secrets
+from webhook.snapshot_file import SNAPSHOT_LISTS, read_snapshot
 
 
 @pytest.fixture
@@ -51,10 +51,11 @@ def test_files(tmp_path: Path, commands: Commands, file: str, *, packed: bool) -
     (tmp_path / file).write_text("old")
     before = {path.name for path in tmp_path.iterdir()}
     done = commands.run("snapshot", "-o", file)
-    read = SnapshotFile(tmp_path / file)
+    problems = list[str]()
+    index = read_snapshot(tmp_path / file, warn=problems.append)
 
     assert (0, b"", b"") == (done.code, done.stdout, done.stderr)
-    assert (3, 4, ()) == (read.index.node_count, read.index.pod_count, read.problems)
+    assert (3, 4, []) == (index.node_count, index.pod_count, problems)
     assert before == {path.name for path in tmp_path.iterdir()}
     assert packed == (tmp_path / file).read_bytes().startswith(b"\x1f\x8b")
 
@@ -155,15 +156,16 @@ def test_what_may_not_be_read(plane: ControlPlane, tmp_path: Path, commands: Com
     plane.forbidden.add("/apis/storage.k8s.io/v1/csinodes")
     plane.undefined.add("/apis/policy/v1/poddisruptionbudgets")
     done = commands.run("snapshot", "-o", "cluster.json")
-    read = SnapshotFile(tmp_path / "cluster.json")
+    problems = list[str]()
+    index = read_snapshot(tmp_path / "cluster.json", warn=problems.append)
 
     assert 0 == done.code
-    assert done.stderr.decode().partition(": ")[2] in f"{read.problems[0]}\n"
+    assert done.stderr.decode().partition(": ")[2] in f"{problems[0]}\n"
     assert {
         "csiNodes": "no right to list and watch csinodes.storage.k8s.io",
         "podDisruptionBudgets": "the API server does not serve policy/v1 PodDisruptionBudget",
-    } == read.index.unread
-    assert [False, False, True] == [read.index.knows(kind) for kind in (CSI_NODE, BUDGET, VOLUME)]
+    } == index.unread
+    assert [False, False, True] == [index.knows(kind) for kind in (CSI_NODE, BUDGET, VOLUME)]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,8 @@ def test_lists_of_a_file(tmp_path: Path, lists: dict[str, object], problem: str)
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     items = [node, {**SNAPSHOT_LISTS, **lists}]
     (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": items}))
-    problems = SnapshotFile(tmp_path / "cluster.json").problems
+    problems = list[str]()
+    read_snapshot(tmp_path / "cluster.json", warn=problems.append)
 
     assert bool(problem) == bool(problems)
     assert all(problem in text for text in problems)

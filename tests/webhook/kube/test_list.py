@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from policies.model.snapshot import identity
 from policies.scheduler.index import INDEXED_KINDS
 from policies.scheduler.indexed_objects import READERS
 from tests.builders import a_pod
@@ -16,7 +17,7 @@ from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import list as module
 from webhook.kube.api_server import Answer, ApiError, UnreachableError
 from webhook.kube.client import KubernetesApiServer, connect
-from webhook.kube.list import Listing, identity, list_objects
+from webhook.kube.list import Listing, list_objects
 from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 PODS = next(resource for resource in WATCHED_RESOURCES if resource.kind == "Pod")
