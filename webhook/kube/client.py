@@ -7,13 +7,11 @@ would cost a hundred times what the index keeps of them.
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
+import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -22,8 +20,9 @@ import urllib3
 import yaml
 from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.kube_config import ConfigNode, KubeConfigLoader, KubeConfigMerger
+from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
+from urllib3.util import create_urllib3_context
 
 from policies.manifests.fields import member, shown
 from policies.model.workload import DEFAULT_NAMESPACE
@@ -40,8 +39,6 @@ _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/name
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 #: The kubeconfig where none is named.
 _KUBECONFIG: Final = "~/.kube/config"
-#: The files of a configuration.
-_FILES: Final = ("ssl_ca_cert", "cert_file", "key_file")
 
 
 def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
@@ -69,6 +66,7 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
             namespace = _POD_NAMESPACE.read_text().strip() if _POD_NAMESPACE.exists() else ""
         else:
             namespace = _load_kubeconfig(configuration, context, kubeconfig or _KUBECONFIG)
+        return KubernetesApiServer(configuration, namespace or DEFAULT_NAMESPACE)
     except (
         ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError,
     ) as error:  # fmt: skip
@@ -76,7 +74,6 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
         what = "the credentials of this pod" if in_pod else f"kubeconfig {file}"
         problem = kubeconfig_problem(error).removeprefix(file).removeprefix(":").strip()
         raise KubeconfigError(f"cannot load {what}: {problem}") from error
-    return KubernetesApiServer(configuration, namespace or DEFAULT_NAMESPACE)
 
 
 def _load_kubeconfig(configuration: client.Configuration, context: str, file: str) -> str:
@@ -101,65 +98,39 @@ def _load_kubeconfig(configuration: client.Configuration, context: str, file: st
         # Files that are named in it are beside the one that names them.
         config_base_path=None,
         config_persister=merged.save_changes,
-        temp_file_path=_credentials_folder(),
     )
     loader.load_and_set(configuration)
-    _keep_files(configuration)
     chosen = member(loader.current_context, "context")
-    _check_plugin(configuration, merged.config, str(chosen.get("user")))
-    return str(chosen.get("namespace") or "")
-
-
-def _check_plugin(configuration: client.Configuration, kubeconfig: ConfigNode, user: str) -> None:
-    """Make sure that a credential plugin gave credentials; if not, the client logs why, and goes on.
-
-    Raises:
-        ConfigException: It did not.
-    """
-    if configuration.api_key or configuration.cert_file or not kubeconfig.safe_get("users"):
-        return
-    entry = kubeconfig["users"].get_with_name(user, safe=True)
-    plugin = entry.safe_get("user").get("exec") if entry else None
-    if plugin:
+    entry = merged.config["users"].get_with_name(chosen.get("user"), safe=True)
+    plugin = entry["user"].safe_get("exec") if entry else None
+    if plugin and not (configuration.api_key or configuration.cert_file):
+        # The client logs why, and goes on.
         text = f"the credential plugin {shown(plugin['command'])} gave no credentials"
         hint = plugin.get("installHint")
         raise ConfigException(f"{text}; if it is not installed: {hint}" if hint else text)
+    return str(chosen.get("namespace") or "")
 
 
-@cache
-def _credentials_folder() -> str | None:
-    """Return the folder of the files that the client makes of embedded certificates and keys.
+def _take_embedded(configuration: client.Configuration) -> ssl.SSLContext | None:
+    """Return the context of certificates and keys that a kubeconfig embeds; None if it embeds none.
 
-    OpenSSL reads nothing else. It is removed when this process ends. None where none can be made, which
-    matters only to who has embedded some.
+    The client writes them into temporary files, which it removes when any process ends that knows of them,
+    be it a worker whose master and successors go on. Files that a kubeconfig names are read again for each
+    connection: others may write new ones.
     """
-    try:
-        folder, owner = tempfile.mkdtemp(prefix="evenkeel-"), os.getpid()
-    except OSError:
+    ca, certificate, key = configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file
+    if tempfile.tempdir not in {str(Path(file).parent) for file in (ca, certificate, key) if file}:
         return None
-
-    def remove() -> None:
-        if os.getpid() == owner:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    return folder
-
-
-def _keep_files(configuration: client.Configuration) -> None:
-    """Have the files that the client made of embedded certificates and keys outlive forks.
-
-    The client removes them when any process ends that knows of them, be it a worker whose master and
-    successors go on reading them.
-    """
-    folder = _credentials_folder()
-    for name in _FILES:
-        file = getattr(configuration, name)
-        if folder and file and file.startswith(folder):
-            kept = f"{file}.kept"
-            with suppress(FileExistsError):
-                os.link(file, kept)
-            setattr(configuration, name, kept)
+    context = create_urllib3_context(cert_reqs=None if configuration.verify_ssl else ssl.CERT_NONE)
+    if ca:
+        context.load_verify_locations(ca)
+    else:
+        context.load_default_certs()
+    if certificate:
+        # Without a password nobody is asked for one.
+        context.load_cert_chain(certificate, key, password="")
+    configuration.ssl_ca_cert = configuration.cert_file = configuration.key_file = None
+    return context
 
 
 class KubernetesApiServer(ApiServer):
@@ -170,7 +141,10 @@ class KubernetesApiServer(ApiServer):
     """
 
     def __init__(self, configuration: client.Configuration, namespace: str) -> None:
+        context = _take_embedded(configuration)
         self.client = client.ApiClient(configuration)
+        if context is not None:
+            self.client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = context
         self.url, self.namespace = str(configuration.host), namespace
 
     def send(

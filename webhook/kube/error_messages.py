@@ -10,8 +10,31 @@ from typing import Final
 
 from urllib3 import exceptions
 
-#: How the client begins.
-_PREFIXES: Final = ("Invalid kube-config file. ", "Invalid kube-config. ")
+#: What errors mean of which no more needs to be said.
+_MEANINGS: Final[dict[type[BaseException], str]] = {
+    exceptions.NameResolutionError: "no such host",
+    socket.gaierror: "no such host",
+    ConnectionRefusedError: "connection refused",
+    IncompleteRead: "the connection broke off",
+    RemoteDisconnected: "the connection broke off",
+    ConnectionResetError: "the connection broke off",
+    BrokenPipeError: "the connection broke off",
+    exceptions.LocationParseError: "is not the address of a server",
+    exceptions.LocationValueError: "is not the address of a server",
+}
+_NO_PEM: Final = "a certificate or key of the kubeconfig cannot be read"
+_NO_TLS: Final = "it does not speak TLS: is it the right port, and https in the kubeconfig?"
+#: What a failed handshake means, by OpenSSL's name of the reason.
+_TLS_REASONS: Final = {
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+    "HTTP_REQUEST": _NO_TLS,
+    "RECORD_LAYER_FAILURE": _NO_TLS,
+    "NO_CERTIFICATE_OR_CRL_FOUND": _NO_PEM,
+    "PEM_LIB": _NO_PEM,
+    "BAD_BASE64_DECODE": _NO_PEM,
+    "NO_START_LINE": _NO_PEM,
+    "UNEXPECTED_EOF_WHILE_READING": "the connection broke off",
+}
 
 
 def connection_problem(error: BaseException, *, timeout_s: float | None = None) -> str:
@@ -23,11 +46,8 @@ def connection_problem(error: BaseException, *, timeout_s: float | None = None) 
     """
     causes = list(_causes(error))
     by_proxy = any(isinstance(cause, exceptions.ProxyError) for cause in causes)
-    proxied = "the proxy does not answer: " if by_proxy else ""
-    for cause in reversed(causes):
-        if text := _words(cause, timeout_s):
-            return proxied + text
-    return proxied + _plain(causes[-1])
+    known = (words for cause in reversed(causes) if (words := _words(cause, timeout_s)))
+    return f"{'the proxy does not answer: ' if by_proxy else ''}{next(known, _plain(causes[-1]))}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -44,51 +64,26 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _words(error: BaseException, timeout_s: float | None) -> str:
     """Return the words for an error; empty for one that only wraps another, or is not known."""
+    for kind, meaning in _MEANINGS.items():
+        if isinstance(error, kind):
+            return meaning
     match error:
-        case exceptions.NameResolutionError() | socket.gaierror():
-            return "no such host"
         case ssl.SSLCertVerificationError():
             return f"its certificate cannot be verified: {error.verify_message.rstrip('.')}"
         case ssl.SSLError():
-            return _tls_words(error)
-        case ConnectionRefusedError():
-            return "connection refused"
-        case exceptions.TimeoutError() | TimeoutError():
-            return _timeout_words(error, timeout_s)
-        case IncompleteRead() | RemoteDisconnected() | ConnectionResetError() | BrokenPipeError():
-            return "the connection broke off"
-        case exceptions.LocationParseError() | exceptions.LocationValueError():
-            return "is not the address of a server"
+            name = error.reason or _plain(error)
+            return _TLS_REASONS.get(name) or f"the TLS handshake failed: {name.lower().replace('_', ' ')}"
+        case exceptions.TimeoutError() | TimeoutError() if "handshake" in str(error):
+            return "it accepts connections and says nothing: it hangs, or is no API server"
+        case exceptions.TimeoutError():
+            what = "connection" if isinstance(error, exceptions.ConnectTimeoutError) else "answer"
+            return f"no {what} in time" if timeout_s is None else f"no {what} within {timeout_s:.2g} s"
+        case TimeoutError():
+            return ""  # urllib3's error around it says what was waited for.
         case OSError():
-            return _system_words(error)
+            # The system's words, with the file that they are about.
+            return ": ".join(filter(None, (error.strerror and error.filename, error.strerror)))
     return ""
-
-
-def _timeout_words(error: BaseException, timeout_s: float | None) -> str:
-    if "handshake" in str(error):
-        return "it accepts connections and says nothing: it hangs, or is no API server"
-    if not isinstance(error, exceptions.TimeoutError):
-        return ""  # urllib3's error around it says what was waited for.
-    what = "connection" if isinstance(error, exceptions.ConnectTimeoutError) else "answer"
-    return f"no {what} in time" if timeout_s is None else f"no {what} within {timeout_s:.2g} s"
-
-
-def _tls_words(error: ssl.SSLError) -> str:
-    """Return the words for a failed handshake; OpenSSL names the reason in capitals."""
-    match error.reason:
-        case "WRONG_VERSION_NUMBER" | "HTTP_REQUEST" | "RECORD_LAYER_FAILURE":
-            return "it does not speak TLS: is it the right port, and https in the kubeconfig?"
-        case "NO_CERTIFICATE_OR_CRL_FOUND" | "PEM_LIB" | "BAD_BASE64_DECODE" | "NO_START_LINE":
-            return "a certificate or key of the kubeconfig cannot be read"
-        case "UNEXPECTED_EOF_WHILE_READING":
-            return "the connection broke off"
-    told = error.reason.lower().replace("_", " ") if error.reason else _plain(error)
-    return f"the TLS handshake failed: {told}"
-
-
-def _system_words(error: OSError) -> str:
-    """Return the system's words for an error, with the file that it is about; empty if there are none."""
-    return ": ".join(filter(None, (error.strerror and error.filename, error.strerror)))
 
 
 def _plain(error: BaseException) -> str:
@@ -99,14 +94,16 @@ def _plain(error: BaseException) -> str:
 
 def kubeconfig_problem(error: Exception) -> str:
     """Return the problem of a kubeconfig, on one line and without its content."""
-    if isinstance(error, OSError) and (words := _system_words(error)):
+    if isinstance(error, ssl.SSLError):
+        return _NO_PEM
+    if isinstance(error, OSError) and (words := _words(error, None)):
         return words
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError):
         # Python's own words, of a value that is not of the type that the client takes it to be.
         return "it is no valid kubeconfig"
-    text = " ".join(str(error).split())
-    for prefix in _PREFIXES:
-        text = text.removeprefix(prefix)
+    text = " ".join(str(error).split()).removeprefix("Invalid kube-config file. ")
     # The client names an object of the file by all that stands in it, which may be secret.
-    before, _, content = text.replace("Expected", "expected").partition("{")
+    before, _, content = (
+        text.removeprefix("Invalid kube-config. ").replace("Expected", "expected").partition("{")
+    )
     return before.removesuffix("/") + content.rpartition("}")[2]

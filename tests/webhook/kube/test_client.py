@@ -330,33 +330,57 @@ def test_a_worker_that_ends_leaves_the_embedded_credentials(
 
 
 def test_embedded_credentials_go_with_their_process(tmp_path: Path) -> None:
-    """No key is left behind in a folder for temporary files."""
+    """No key is left behind in a folder for temporary files, and a child that ends takes none away."""
     files = provision_self_signed(tmp_path / "pki", now=datetime.now(UTC))
-    cluster = {"server": "https://a", "certificate-authority-data": _embedded(files.ca)}
-    user = {"client-certificate-data": _embedded(files.certificate), "client-key-data": _embedded(files.key)}
-    text = a_kubeconfig(clusters=[{"name": "a", "cluster": cluster}], users=[{"name": "u", "user": user}])
-    (tmp_path / "config").write_text(text)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(files.certificate, files.key)
     (tmp_path / "temporary").mkdir()
     program = (
-        "import os\n"
+        "import os, sys\n"
         "from webhook.kube.client import connect\n"
-        "for _ in range(2):\n"
-        "    found = connect('a', kubeconfig='config').client.configuration\n"
+        "found = [connect('a', kubeconfig='config') for _ in range(2)]\n"
         "if pid := os.fork():\n"
         "    os.waitpid(pid, 0)\n"
-        "    print(*(open(file).read() for file in (found.ssl_ca_cert, found.cert_file, found.key_file)))\n"
+        "    print(*(api.call('GET', '/api/v1/pods')['kind'] for api in found))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": str(Path.cwd())},
-    )
+    with serving(FakeApiServer(), tls=tls) as state:
+        cluster = {"server": state.url, "certificate-authority-data": _embedded(files.ca)}
+        user = {
+            "client-certificate-data": _embedded(files.certificate),
+            "client-key-data": _embedded(files.key),
+        }
+        text = a_kubeconfig(clusters=[{"name": "a", "cluster": cluster}], users=[{"name": "u", "user": user}])
+        (tmp_path / "config").write_text(text)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": str(Path.cwd())},
+        )
 
-    assert all(file.read_text() in done.stdout for file in (files.ca, files.certificate, files.key))
+    assert "PodList PodList" == done.stdout.strip()
     assert [] == list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        pytest.param({"client-certificate-data": "eA==", "client-key-data": "eA=="}, id="no PEM"),
+        pytest.param({"client-certificate-data": "CERTIFICATE", "client-key-data": "eA=="}, id="no key"),
+    ],
+)
+def test_embedded_credentials_that_cannot_be_read(tmp_path: Path, user: dict[str, str]) -> None:
+    """They are an error of the kubeconfig, before anything is sent."""
+    certificate = _embedded(provision_self_signed(tmp_path / "pki", now=datetime.now(UTC)).certificate)
+    user = {name: text.replace("CERTIFICATE", certificate) for name, text in user.items()}
+    cluster = {"server": "https://a"}
+    text = a_kubeconfig(clusters=[{"name": "a", "cluster": cluster}], users=[{"name": "u", "user": user}])
+    (tmp_path / "config").write_text(text)
+
+    with pytest.raises(KubeconfigError, match="a certificate or key of the kubeconfig cannot be read"):
+        connect("a", kubeconfig=str(tmp_path / "config"))
 
 
 def _embedded(file: Path) -> str:
