@@ -7,7 +7,6 @@ the kubernetes client.
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -92,20 +91,12 @@ def policy_controller(settings: Settings, current: CurrentContext) -> PolicyCont
 
 def _watch_policies(settings: Settings, controller: PolicyController, *, has_scheduler_config: bool) -> None:
     """Have the policies of the cluster followed, too."""
-    from webhook.kube.backoff import Backoff  # noqa: PLC0415
     from webhook.kube.reflector import Reflector  # noqa: PLC0415
     from webhook.kube.watched_resources import SPREAD_POLICIES  # noqa: PLC0415
     from webhook.policy_controller.controller import PolicyResources  # noqa: PLC0415
 
     resources = PolicyResources(controller.changed, has_scheduler_config=has_scheduler_config)
-    reflector = Reflector(
-        connect_to(settings),
-        SPREAD_POLICIES,
-        resources,
-        clock=time.monotonic,
-        backoff=Backoff(),
-        keep_last=True,
-    )
+    reflector = Reflector(connect_to(settings), SPREAD_POLICIES, resources, keep_last=True)
     controller.watch(resources, reflector)
 
 

@@ -23,28 +23,28 @@ _MAX_LOGGED: Final = 20
 class LeftOutObject:
     """An object that is left out."""
 
-    kind: str  #: As the API names it.
-    namespace: str = ""  #: Its namespace; empty if it has none, or it was not found.
-    name: str = ""  #: Its name; empty if it was not found.
-    place: str = ""  #: Where it was met, for one without a name.
-    reason: str  #: Why it cannot be read.
+    #: As the API names it.
+    kind: str
+    #: Its namespace and name; empty where it has none, or they were not found.
+    namespace: str = ""
+    name: str = ""
+    #: Why it cannot be read.
+    reason: str
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", one_line(self.reason, _REASON_LENGTH))
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key among objects of its kind: as a rule its namespace and name."""
-        return self.namespace, self.name or self.place
+        """The key among objects of its kind: its namespace and name."""
+        return self.namespace, self.name
 
     @property
     def title(self) -> str:
-        """Its namespace and name, or where it was met.
+        """Its namespace and name.
 
         >>> LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is no JSON").title
         'shop/web'
-        >>> LeftOutObject(kind="Pod", place="item 7 of the list", reason="it is null").title
-        'item 7 of the list'
         """
         return one_line("/".join(filter(None, self.key))) or "an object without a name"
 
@@ -65,24 +65,23 @@ def left_out_warning(found: Sequence[LeftOutObject]) -> str:
 
 
 class KindRecord:
-    """How the cache of one kind is. One thread writes, any number read.
-
-    Attributes:
-        kind: As the API names it.
-        synced: Whether all of its objects were seen once.
-        unread: Why the cluster is read without an optional kind; empty if it is not.
-        events: How many a watch reported.
-        lists: How many lists were read to their end.
-        errors: How many attempts failed, and objects and events were unusable.
-        last_error: Why it is not watched at the moment; empty if it is.
-    """
+    """How the cache of one kind is. One thread writes, any number read."""
 
     def __init__(self, kind: str, count: Callable[[], int]) -> None:
         """Begin with nothing; ``count`` returns how many objects the index holds."""
+        #: As the API names it.
         self.kind = kind
+        #: Whether all of its objects were seen once.
         self.synced = False
-        self.unread = self.last_error = ""
-        self.events = self.lists = self.errors = self._odd = 0
+        #: Why the cluster is read without an optional kind; empty if it is not.
+        self.unread = ""
+        #: Why it is not watched at the moment; empty if it is.
+        self.last_error = ""
+        #: How many events a watch reported, and lists were read to their end.
+        self.events = self.lists = 0
+        #: How many attempts failed, and objects and events were unusable.
+        self.errors = 0
+        self._odd = 0
         self._count = count
         self._left_out: dict[tuple[str, str], LeftOutObject] = {}
 

@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 PAGE: Final = 250
 #: Objects of the first page, while nothing is known of their size.
 _FIRST: Final = 25
-#: Bytes that a page should have, and how many times more end it: then fewer objects are requested. As Python
-#: objects they may take twelve times as much, and users may store thousands of objects of 1.5 MiB.
+#: Bytes that a page should have; twice as many end it, and fewer objects are requested. As Python objects
+#: they may take twelve times as much, and users may store thousands of objects of 1.5 MiB.
 _PAGE_BYTES: Final = 2**21
-_MOST_TIMES: Final = 2
-#: How many times more objects the next page may have, or fewer where one was too large.
+#: How many times more objects the next page may have, or fewer where one was too large; and all pages of a
+#: list that is begun again because its place expired.
 _STEP: Final = 4
-#: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
-#: requested in one piece.
-_RESTARTS, _LARGER = 3, 4
 #: The types of the events of a watch that say what became of an object.
 CHANGES: Final = ("ADDED", "MODIFIED", "DELETED")
 #: Seconds for a page. The API server gives a list 60 s.
@@ -54,21 +51,17 @@ class Listing:
 
     Where the place in the list has expired, as it does some minutes after the first page, it begins again.
     While a page is taken in, the next one is on its way: with 150,000 pods it saves a fifth.
-
-    Attributes:
-        version: From which a watch goes on where the list ends.
     """
 
+    #: From which a watch goes on where the list ends.
     version = ""
 
     def __init__(self, api: ApiServer, resource: ListedResource, *, page: int = PAGE) -> None:
         self._api = api
         self._resource = resource
-        self._most, self._limit = page, min(page, _FIRST)
-        self._restarts = 0
+        # Objects and bytes that a page should have at most, and the objects of the next one.
+        self._most, self._page_bytes, self._limit = page, _PAGE_BYTES, min(page, _FIRST)
         self._place = ""
-        # How many objects there were before the place.
-        self._before = 0
         self._ended = False
         self._ahead: Future[bytes] | None = None
 
@@ -85,22 +78,18 @@ class Listing:
         ahead, self._ahead = self._ahead, None
         try:
             body = ahead.result() if ahead is not None else self._request()
-            while self._is_cut(body) and self._limit > 1:
+            while len(body) >= self._most_bytes and self._limit > 1:
                 self._limit = max(1, self._limit // _STEP)
                 body = self._request()
         except ApiError as error:
             if first or not error.gone:
                 raise
             self._place = ""
-            self._restarts += 1
-            self._most, self._limit = self._most * _LARGER, self._limit * _LARGER
+            self._most, self._page_bytes = self._most * _STEP, self._page_bytes * _STEP
+            self._limit *= _STEP
             return self.next()
-        return self._page(body, first=first)
-
-    def _page(self, body: bytes, *, first: bool) -> Page:
-        """Take in an answer, and request the next one."""
-        is_cut = self._is_cut(body)
-        answer = _parted(body[:OBJECT_HEAD]) if is_cut else _parsed(body)
+        # Of one object that is larger than any, the name is looked for.
+        answer = _parted(body[:OBJECT_HEAD]) if len(body) >= self._most_bytes else _parsed(body)
         items, metadata = answer.get("items"), answer.get("metadata")
         self.version = text_member(metadata, "resourceVersion")
         # Go writes an empty list as null.
@@ -113,38 +102,25 @@ class Listing:
             self._limit = min(self._most, self._limit * _STEP, fitting)
             self._ahead = _begun(self._request)
         page = Page(first, [], [])
-        before = 0 if first else self._before
-        for number, item in enumerate(items or (), start=before + 1):
-            found = _read(item, self._resource, f"item {number:,} of the list")
+        for item in items or ():
+            found = _read(item, self._resource)
             if isinstance(found, LeftOutObject):
                 page.left_out.append(found)
             else:
                 page.items.append(found)
-        self._before = before + len(items or ())
         return page
 
     def _request(self) -> bytes:
-        params = self._resource.params
-        if self._restarts <= _RESTARTS:
-            params["limit"] = str(self._limit)
+        params = self._resource.params | {"limit": str(self._limit)}
         if self._place:
             params["continue"] = self._place
         path, most = self._resource.path, self._most_bytes
         return self._api.accepted("GET", path, params=params, timeout_s=_TIMEOUT_S, most_bytes=most).body
 
     @property
-    def _page_bytes(self) -> int:
-        return int(_PAGE_BYTES * _LARGER**self._restarts)
-
-    @property
-    def _most_bytes(self) -> int | None:
-        """After how many bytes an answer is cut; None for none."""
-        if self._restarts > _RESTARTS:
-            return None
-        return LARGEST_OBJECT if self._limit == 1 else _MOST_TIMES * self._page_bytes
-
-    def _is_cut(self, body: bytes) -> bool:
-        return self._most_bytes is not None and len(body) >= self._most_bytes
+    def _most_bytes(self) -> int:
+        """After how many bytes an answer is cut."""
+        return LARGEST_OBJECT if self._limit == 1 else 2 * self._page_bytes
 
 
 def _parsed(body: bytes) -> dict[str, Any]:
@@ -167,14 +143,8 @@ def _parted(body: bytes) -> dict[str, Any]:
     }
 
 
-def _read(item: object, resource: ListedResource, place: str) -> dict[str, Any] | LeftOutObject:
-    """Return an object with its apiVersion and kind.
-
-    Args:
-        item: A value, or the text of one where it could not be read with its neighbors.
-        resource: Where it was listed.
-        place: Where it was met, to name it by if it says no name.
-    """
+def _read(item: object, resource: ListedResource) -> dict[str, Any] | LeftOutObject:
+    """Return an object with its apiVersion and kind, from its text where it could not be read with others."""
     if isinstance(item, bytes):
         text = item
         try:
@@ -182,12 +152,10 @@ def _read(item: object, resource: ListedResource, place: str) -> dict[str, Any] 
         except JsonError as error:
             namespace, name = json_bytes.written_identity(text)
             reason = str(error) if json_bytes.is_closed(text) else "it is too large, or has no end"
-            return LeftOutObject(
-                kind=resource.kind, namespace=namespace, name=name, place=place, reason=reason
-            )
+            return LeftOutObject(kind=resource.kind, namespace=namespace, name=name, reason=reason)
     if isinstance(item, dict):
         return item | {"apiVersion": resource.api_version, "kind": resource.kind}
-    return LeftOutObject(kind=resource.kind, place=place, reason=f"it is {type_name(item)}, not an object")
+    return LeftOutObject(kind=resource.kind, reason=f"it is {type_name(item)}, not an object")
 
 
 def _begun(ask: Callable[[], bytes]) -> Future[bytes]:
@@ -255,7 +223,7 @@ def watch_event(line: bytes, resource: ListedResource) -> tuple[str, dict[str, A
         event = {"type": json_bytes.value(parts.get("type", b"")), "object": parts.get("object")}
     if not isinstance(event, dict):
         return None
-    verb, obj = event.get("type"), _read(event.get("object"), resource, "")
+    verb, obj = event.get("type"), _read(event.get("object"), resource)
     if not isinstance(verb, str):
         return None
     if isinstance(obj, LeftOutObject):

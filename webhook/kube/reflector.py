@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
@@ -54,14 +55,7 @@ class ObjectStore(Protocol):
 
 
 class Reflector:
-    """Keeps the objects of one kind in an index as they are in the cluster.
-
-    Attributes:
-        record: How the cache of the kind is, for any thread.
-        alive_at: When what is known was last known to be current, by the clock.
-        refused_status: With which HTTP status the API server refuses lists and watches; 0 if it does not.
-        tolerated: Whether the API server refuses what the cluster can be read without.
-    """
+    """Keeps the objects of one kind in an index as they are in the cluster."""
 
     def __init__(
         self,
@@ -69,8 +63,8 @@ class Reflector:
         resource: ListedResource,
         index: ObjectStore,
         *,
-        clock: Callable[[], float],
-        backoff: Backoff,
+        clock: Callable[[], float] = time.monotonic,
+        backoff: Backoff | None = None,
         watch_s: float = WATCH_S,
         keep_last: bool = False,
         availability: Callable[[str], None] = lambda _why: None,
@@ -88,35 +82,30 @@ class Reflector:
             availability: Told why the cluster is read without an optional kind, or nothing: all of it is
                 known then.
         """
+        #: How the cache of the kind is, for any thread.
         self.record = KindRecord(resource.kind, partial(index.count, resource.key))
+        #: When what is known was last known to be current, by the clock.
         self.alive_at = clock()
+        #: With which HTTP status the API server refuses lists and watches; 0 if it does not.
         self.refused_status = 0
+        #: Whether the API server refuses what the cluster can be read without.
         self.tolerated = False
-        self._availability = availability
-        self._api = api
-        self._resource = resource
-        self._index = index
-        self._clock = clock
-        self._backoff = backoff
+        self._api, self._resource, self._index = api, resource, index
+        self._clock, self._backoff = clock, backoff or Backoff()
         self._watch_s = watch_s
         self._keep_last = keep_last
-        self._kind = resource.key
+        self._availability = availability
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._watch: Watch | None = None
-        # When the watch of this attempt was opened; infinite if it was not.
-        self._opened_at = math.inf
-        # How long it was to last.
-        self._asked_for_s = watch_s
+        # When the watch of this attempt was opened, and since when the API server has refused; or infinite.
+        self._opened_at = self._refused_at = math.inf
         # Where a watch goes on; empty if only a list says what there is.
         self._version = ""
         # The list that is being read, when it began, and what is known but was not in it yet.
         self._listing: Listing | None = None
         self._listed_at = 0.0
         self._missing: set[tuple[str, str]] = set()
-        # Since when the API server has refused; infinite if it does not. Whether the last attempt ended so.
-        self._refused_at = math.inf
-        self._refused_last = False
 
     def refused_s(self) -> float:
         """Return for how many seconds the API server has refused lists and watches; 0 if it does not."""
@@ -124,7 +113,7 @@ class Reflector:
 
     def start(self) -> None:
         """Run in a thread of its own; after a fork, for threads are not inherited."""
-        self._thread = threading.Thread(target=self.run, name=f"watch-{self._kind[1]}", daemon=True)
+        self._thread = threading.Thread(target=self.run, name=f"watch-{self._resource.kind}", daemon=True)
         self._thread.start()
 
     def join(self, timeout_s: float) -> None:
@@ -146,8 +135,7 @@ class Reflector:
 
     def _attempt(self) -> float:
         """List if there is need to, and watch until the watch ends; return how long to pause."""
-        asked_s, refused = 0.0, False
-        resumed = bool(self._version)
+        asked_s, resumed = 0.0, bool(self._version)
         self._opened_at = math.inf
         try:
             if not resumed and not self._list():
@@ -159,10 +147,6 @@ class Reflector:
                 # Nothing is wrong with the API server, and a list is needed soon.
                 return 0.0
             asked_s = min(error.retry_after_s or 0.0, _LONGEST_ASKED_S)
-            refused = True
-            if not self._refused_last:
-                # An API server that has just started refuses for a second or two what it will allow.
-                self._backoff.restart()
         except ClusterError as error:
             # Watches break off now and then; whether something is wrong, the next attempt shows.
             broke_off = bool(self._version) and self._opened_at < math.inf
@@ -172,8 +156,7 @@ class Reflector:
             self._failed(f"{type(error).__name__}: {error}", trace=error)
         well_s = self._clock() - self._opened_at
         # However short watches are, one that lasted was no misbehavior.
-        lasted = well_s >= self._asked_for_s / 2
-        self._refused_last = refused
+        lasted = well_s >= self._watch_s / 2
         return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s)
 
     def _list(self) -> bool:
@@ -184,7 +167,8 @@ class Reflector:
         while page := self._listing.next():
             if page.first:
                 self._listed_at = asked_at
-                self._missing = self._index.names(self._kind) | {obj.key for obj in self.record.left_out}
+                self._missing = self._index.names(self._resource.key)
+                self._missing |= {obj.key for obj in self.record.left_out}
             for broken in page.left_out:
                 self._missing.discard(broken.key)
                 self._leave_out(broken)
@@ -209,12 +193,11 @@ class Reflector:
     def _watch_on(self) -> None:
         """Watch until the API server ends the watch."""
         silent_s = self._watch_s * (1 + self._backoff.random() / 2)
-        # To an API server 0 means half an hour or more.
-        self._asked_for_s = max(1, int(silent_s))
         params = self._resource.params | {
             "resourceVersion": self._version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(self._asked_for_s),
+            # To an API server 0 means half an hour or more.
+            "timeoutSeconds": str(max(1, int(silent_s))),
         }
         with self._api.watch(self._resource.path, params, idle_s=silent_s + _GRACE_S) as watch:
             self._watch = watch
@@ -275,7 +258,7 @@ class Reflector:
     def _apply(self, obj: dict[str, Any]) -> None:
         """Take an object in; whatever is wrong with it, it is left out alone."""
         namespace, name = identity(obj)
-        left_out = partial(LeftOutObject, kind=self._kind[1], namespace=namespace, name=name)
+        left_out = partial(LeftOutObject, kind=self._resource.kind, namespace=namespace, name=name)
         try:
             errors = self._index.apply(obj)
         except Exception as error:  # noqa: BLE001  # the others must not wait until this one is fixed
@@ -291,12 +274,12 @@ class Reflector:
         """Leave an object out that cannot be read, and what was known of it unless that is to be kept."""
         self.record.leave_out(obj, trace)
         if not self._keep_last:
-            self._index.remove(*self._kind, obj.namespace, obj.name)
+            self._index.remove(*self._resource.key, obj.namespace, obj.name)
 
     def _drop(self, namespace: str, name: str) -> None:
         """Note that an object is gone."""
         self.record.let_in((namespace, name))
-        self._index.remove(*self._kind, namespace, name)
+        self._index.remove(*self._resource.key, namespace, name)
 
     def _refused(self, error: ApiError) -> None:
         if error.gone and (self._version or self._opened_at < math.inf):
@@ -304,22 +287,23 @@ class Reflector:
             self._forget()
             LOGGER.info("cluster_version_expired", extra={"fields": {"kind": self.record.kind}})
             return
-        self._refused_at, self.refused_status = min(self._refused_at, self._clock()), error.status
+        self.refused_status = error.status
+        if self._refused_at == math.inf:
+            # An API server that has just started refuses for a second or two what it will allow.
+            self._refused_at = self._clock()
+            self._backoff.restart()
         if error.status not in _PASSING and (
             error.status < HTTPStatus.INTERNAL_SERVER_ERROR or self._backoff.exhausted
         ):
             # A list heals what a watch from this version may never do.
             self._forget()
-        why = unread_reason(self._resource, error)
-        self.tolerated = bool(why)
+        self.tolerated = bool(why := unread_reason(self._resource, error))
         if why and (not self.record.synced or self.refused_s() > REFUSED_S):
             # The cluster is read without this kind, until it can be listed and watched.
             self.record.synced, self.record.unread = False, why
             self._forget()
             self._availability(why)
-        self._failed(
-            f"{error.status} {error.reason}: {error}" if error.reason else f"{error.status}: {error}"
-        )
+        self._failed(f"{' '.join(filter(None, (str(error.status), error.reason)))}: {error}")
 
     def _failed(self, problem: str, *, reported: bool = True, trace: Exception | None = None) -> None:
         if not self._stopping.is_set():

@@ -7,7 +7,6 @@ at. So heartbeats change nothing, and memory is some 300 bytes an object.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -18,7 +17,6 @@ from policies.manifests.fields import FieldError, member, object_items
 from policies.model.cluster_kinds import NODE, POD, Kind
 from policies.model.snapshot import identity, kind_of
 from webhook.kube.api_server import ApiServer
-from webhook.kube.backoff import Backoff
 from webhook.kube.reflector import Reflector
 from webhook.kube.watched_resources import EVERYTHING
 
@@ -44,9 +42,7 @@ class ChangeWatch:
         self._read: dict[Kind, _Hashes] = {}
         self._now: dict[Kind, _Hashes] = {}
         self._changed: set[tuple[Kind, tuple[str, str]]] = set()
-        self._reflectors = [
-            Reflector(api, resource, self, clock=time.monotonic, backoff=Backoff()) for resource in EVERYTHING
-        ]
+        self._reflectors = [Reflector(api, resource, self) for resource in EVERYTHING]
 
     def start(self) -> None:
         """Begin to list and watch, a thread for each kind."""

@@ -442,7 +442,7 @@ def test_deep_managed_fields(server: FakeApiServer, tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path) -> None:
-    """A deleted object is no longer warned about after a new list; one without a name has its position."""
+    """A deleted object is no longer warned about after a new list, nor is one without a name."""
     server.put(bound("a"), b"null")
     server.put(bound("b"), _UNREADABLE["cut"])
     server.put(bound("c"))
@@ -456,7 +456,7 @@ def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path
         eventually(lambda: reflector.record.lists == 2)
         after = index.names(POD)
 
-    assert ["item 1 of the list", "shop/cut"] == before
+    assert ["an object without a name", "shop/cut"] == before
     assert ([], {("shop", "a"), ("shop", "c")}) == (reflector.record.left_out, after)
 
 
