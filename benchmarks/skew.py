@@ -23,10 +23,10 @@ from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Throttle
-from webhook.kube.informer import WorkloadStore
 from webhook.skew.controller import SHARE, SweepEndedError, sweep
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
+from webhook.workload_store import WorkloadStore
 
 #: The project's aim: share of a core at so many events a second, for so many workloads.
 AIM_SHARE, AIM_WORKLOADS = 0.05, 10_000

@@ -56,7 +56,7 @@ def cluster_workloads(settings: Settings) -> ClusterWorkloads:
     kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind))
     if not settings.live:
         return ClusterWorkloads(kinds)
-    from webhook.kube.informer import followed_workloads  # noqa: PLC0415  # with it comes numpy
+    from webhook.workload_store import followed_workloads  # noqa: PLC0415  # with it comes numpy
 
     return followed_workloads(kinds, pending_pods=settings.measures_skew)
 

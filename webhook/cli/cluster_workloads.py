@@ -80,9 +80,9 @@ def read_workloads(
         left_out = unread if form in TEXTS else []
         raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
-        from webhook.kube import informer
+        from webhook import workload_store
 
-        unread.append(informer.UNWATCHED_KINDS)
+        unread.append(workload_store.UNWATCHED_KINDS)
     placement.report_without_pods(context.cluster, warn)
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 

@@ -201,8 +201,9 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
         ClusterError: It cannot be read.
     """
     from webhook.cli import live as cli_live
+    from webhook.cli import read_cluster
     from webhook.kube import api_server as cluster_api
-    from webhook.kube import read_cluster, watched_resources
+    from webhook.kube import watched_resources
 
     api = cli_live.api_server(context)
     version = config.kubernetes_version or cluster_api.known_version(api, note).exact

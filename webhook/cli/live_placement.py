@@ -15,12 +15,11 @@ from policies.model import version as model_version
 from policies.placement.core import placement
 from policies.scheduler import index as scheduler_index
 from webhook.admission import context as admission_context
-from webhook.cli import live, manifest, service_proxy, targets
+from webhook.cli import live, manifest, read_cluster, service_proxy, targets
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_by
 from webhook.cli.terminal import note, reading_progress, show
 from webhook.http import problems
 from webhook.kube import api_server as kube_api_server
-from webhook.kube import read_cluster
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 from webhook.requests import screen
 from webhook.requests.score import ScoreRequest

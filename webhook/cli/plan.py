@@ -189,8 +189,9 @@ def _read_cluster(
         return _Cluster(index, known, workloads, file, name=name), options
     from policies.placement.core import pod_objects as core_pod_objects
     from webhook.cli import live as cli_live
+    from webhook.cli import read_cluster
     from webhook.kube import api_server as kube_api_server
-    from webhook.kube import read_cluster, watched_resources
+    from webhook.kube import watched_resources
 
     api = cli_live.api_server(context)
     release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact

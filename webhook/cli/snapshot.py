@@ -44,8 +44,8 @@ def command(*, context: str, output: str) -> None:
     """
     from policies.model import cluster_kinds
     from webhook import snapshot_file
-    from webhook.cli import live
-    from webhook.kube import read_cluster, watched_resources
+    from webhook.cli import live, read_cluster
+    from webhook.kube import watched_resources
 
     api = live.api_server(context)
     with _opened(output) as file, reading_progress() as advance:

@@ -18,9 +18,9 @@ from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Confidential, Elect, LeaderComponent, Throttle
-from webhook.kube.informer import WorkloadStore
 from webhook.telemetry.logs import LOGGER, ProblemLog
 from webhook.telemetry.skew_metrics import SkewReport
+from webhook.workload_store import WorkloadStore
 
 #: The share of a core that measuring may use; what watching adds stays within the rest of a twentieth.
 SHARE: Final = 0.04

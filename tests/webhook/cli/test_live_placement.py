@@ -22,7 +22,7 @@ from webhook.admission.current_context import CurrentContext
 from webhook.http.authorization.authorizer import DecisionCache, KubernetesAuthorizer
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
-from webhook.kube.informer import UNWATCHED_KINDS
+from webhook.workload_store import UNWATCHED_KINDS
 
 #: The release that the cluster says it is.
 VERSION = "1.33.1"

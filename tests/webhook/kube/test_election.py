@@ -154,7 +154,7 @@ def test_a_lease_that_is_forbidden(tmp_path: Path, caplog: pytest.LogCaptureFixt
 def test_resigning_before_the_lease_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who resigns while the Lease is being taken does not begin to lead, and takes it no more."""
     taking, resigned = threading.Event(), threading.Event()
-    step = LeaderElection.try_acquire_or_renew
+    step: Callable[[LeaderElection], bool] = LeaderElection.try_acquire_or_renew
 
     def late(self: LeaderElection) -> bool:
         held = step(self)

@@ -22,10 +22,10 @@ from tests.policies.placement.audit.test_workload_skew import DEMO, a_random_clu
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.kube.informer import WorkloadStore
 from webhook.skew.controller import SkewController
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
+from webhook.workload_store import WorkloadStore
 
 #: Value by metric and labels.
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

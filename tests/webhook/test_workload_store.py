@@ -17,8 +17,9 @@ from tests.policies.scheduler.test_kept_parts import LARGE, MANY, calls
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.kube.informer import ClusterCache, WorkloadStore, followed_workloads
+from webhook.kube.informer import ClusterCache
 from webhook.kube.watched_resources import WITH_PENDING_PODS
+from webhook.workload_store import WorkloadStore, followed_workloads
 
 DEPLOYMENT = a_workload(
     "Deployment", spec={"containers": [{"name": "c", "env": [{"name": "K", "value": "secret"}]}]}

@@ -10,8 +10,8 @@ import pytest
 from tests.builders import a_pod
 from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
+from webhook.cli.read_cluster import read_index, read_objects
 from webhook.kube.api_server import ApiError
-from webhook.kube.read_cluster import read_index, read_objects
 from webhook.kube.watched_resources import EVERYTHING, NODES
 
 
