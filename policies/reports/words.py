@@ -22,7 +22,7 @@ from policies.placement.core.replicas import Replicas
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout import Rollout
-from policies.scheduler.releases import newer_than_known
+from policies.scheduler.releases import unknown_release
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
 #: The placeholder for the name of an object that has none.
@@ -214,7 +214,7 @@ def lost_volumes_text(lost: Iterable[LostVolume]) -> Iterator[str]:
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:
     """Yield notes on the release: the fields that it drops, and the release that is used for a newer one."""
-    if newer := newer_than_known(prepared.version):
+    if newer := unknown_release(prepared.version):
         yield from ("", Text(f"{newer}.", "yellow"))
     if prepared.dropped:
         names = ", ".join(prepared.dropped)

@@ -101,24 +101,25 @@ def parse_release(text: str) -> KubernetesVersion:
 
 
 def judged_as(version: KubernetesVersion) -> KubernetesVersion:
-    """Return the release whose behavior is used for a release: the newest of the table for newer ones.
+    """Return the release whose behavior is used for a release: the nearest of the table.
 
     >>> str(judged_as(KubernetesVersion(1, 99))) == str(NEWEST_VERSION)
     True
     """
-    return min(version, NEWEST_VERSION)
+    return max(OLDEST_VERSION, min(version, NEWEST_VERSION))
 
 
-def newer_than_known(version: KubernetesVersion) -> str:
-    """Return the warning for a release that is newer than the table; empty for any other.
+def unknown_release(version: KubernetesVersion) -> str:
+    """Return the warning for a release that is newer or older than the table; empty for any other.
 
-    >>> newer_than_known(NEWEST_VERSION), newer_than_known(KubernetesVersion(1, 99))[:40]
+    >>> unknown_release(NEWEST_VERSION), unknown_release(KubernetesVersion(1, 99))[:40]
     ('', 'Kubernetes 1.99 is newer than any releas')
     """
     known = judged_as(version)
     if known == version:
         return ""
-    return f"Kubernetes {version} is newer than any release that is known: evaluated as {known}"
+    compared = "newer" if version > known else "older"
+    return f"Kubernetes {version} is {compared} than any release that is known: evaluated as {known}"
 
 
 def behavior_of(version: KubernetesVersion) -> Behavior:

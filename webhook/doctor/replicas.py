@@ -123,7 +123,7 @@ def _kubernetes_version(observed: Observations) -> Iterator[CheckResult]:
     version, settings = observed.kubernetes_version.get(), observed.pods()[0].settings
     set_version = _parsed(settings.get("kubernetes_version", ""))
     if not OLDEST_VERSION <= version <= KNOWN_VERSION:
-        nearest = judged_as(max(version, OLDEST_VERSION))
+        nearest = judged_as(version)
         yield warning(
             f"the cluster runs Kubernetes {version}; this release of Evenkeel knows {OLDEST_VERSION} to "
             f"{KNOWN_VERSION} and models {nearest}",

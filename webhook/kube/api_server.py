@@ -22,7 +22,7 @@ from policies.manifests.errors import CannotRunError, UsageError
 from policies.manifests.fields import member, text_member
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
-from policies.scheduler.releases import OLDEST_VERSION, newer_than_known
+from policies.scheduler.releases import OLDEST_VERSION, unknown_release
 
 #: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s.
 TIMEOUT_S = 30.0
@@ -132,17 +132,13 @@ class Answer:
         return error_of(self.status, self.json_object(), text=text, wait_s=wait_s)
 
 
+@dataclass(frozen=True, slots=True)
 class Watch:
-    """An opened watch.
+    """An opened watch."""
 
-    Attributes:
-        cancel: Ends it, from any thread; a thread that waits for its next line wakes up.
-    """
-
-    def __init__(self, read: Callable[[int], bytes], cancel: Callable[[], None]) -> None:
-        """Take what reads of it as much as there is, at most so many bytes, and what ends it."""
-        self._read = read
-        self.cancel = cancel
+    read: Callable[[int], bytes]  #: Reads of it as much as there is, at most so many bytes.
+    #: Ends it, from any thread; a thread that waits for its next line wakes up.
+    cancel: Callable[[], None]
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield its lines as they come, one event each; an unfinished one at its end is dropped.
@@ -153,7 +149,7 @@ class Watch:
             UnreachableError: It breaks off, or a line has no end.
         """
         begun, size = list[bytes](), 0
-        while block := self._read(_BLOCK):
+        while block := self.read(_BLOCK):
             *ends, rest = block.split(b"\n")
             for end in ends:
                 line = b"".join((*begun, end))
@@ -288,9 +284,6 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
         warn: Called with a line if it is older, or newer than any that is known.
     """
     version = kubernetes_version(api)
-    if version >= OLDEST_VERSION:
-        if newer := newer_than_known(version):
-            warn(newer)
-        return version
-    warn(f"Kubernetes {version} is older than any release that is known: evaluated as {OLDEST_VERSION}")
-    return OLDEST_VERSION
+    if unknown := unknown_release(version):
+        warn(unknown)
+    return max(version, OLDEST_VERSION)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import urllib3
 import yaml
@@ -35,8 +35,6 @@ _CONNECT_S: Final = 10.0
 _CONNECTIONS: Final = 32
 #: Where a pod finds the name of its namespace.
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-#: Set in every pod.
-_IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 #: The kubeconfig where none is named.
 _KUBECONFIG: Final = "~/.kube/config"
 
@@ -59,7 +57,7 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
     configuration.retries = False
     # The client reads the variable once, when it is imported.
     kubeconfig = kubeconfig or os.environ.get("KUBECONFIG", "")
-    in_pod = not context and not kubeconfig and _IN_CLUSTER in os.environ
+    in_pod = not context and not kubeconfig and "KUBERNETES_SERVICE_HOST" in os.environ
     try:
         if in_pod:
             config.load_incluster_config(client_configuration=configuration)
@@ -152,20 +150,18 @@ class KubernetesApiServer(ApiServer):
         method: str,
         path: str,
         *,
-        params: Mapping[str, str] | None = None,
-        body: object = None,
-        headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
+        **options: Any,
     ) -> Answer:
         """Send a request over one of the kept connections: see ``ApiServer``."""
-        with self._opened(method, path, params, body, headers, read_s=timeout_s) as response:
+        with self._opened(method, path, read_s=timeout_s, **options) as response:
             return Answer(response.status, response.read(most_bytes), response.headers)
 
     @contextmanager
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[Watch]:
         """Open a watch over a connection of its own: see ``ApiServer``."""
-        with self._opened("GET", path, {**params, "watch": "1"}, read_s=idle_s) as response:
+        with self._opened("GET", path, read_s=idle_s, params={**params, "watch": "1"}) as response:
             if response.status != HTTPStatus.OK:
                 raise Answer(response.status, response.read(), response.headers).error()
 
@@ -181,11 +177,11 @@ class KubernetesApiServer(ApiServer):
         self,
         method: str,
         path: str,
-        params: Mapping[str, str] | None,
-        body: object = None,
-        headers: Mapping[str, str] | None = None,
         *,
         read_s: float,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[urllib3.HTTPResponse]:
         sent = {"Accept": "application/json", **(headers or {})}
         if body is not None:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
-from http.client import IncompleteRead, RemoteDisconnected
+from http.client import IncompleteRead
 from typing import Final
 
 from urllib3 import exceptions
 
 #: What errors mean of which no more needs to be said.
 _MEANINGS: Final[dict[type[BaseException], str]] = {
-    exceptions.NameResolutionError: "no such host",
     socket.gaierror: "no such host",
     ConnectionRefusedError: "connection refused",
     IncompleteRead: "the connection broke off",
-    RemoteDisconnected: "the connection broke off",
     ConnectionResetError: "the connection broke off",
     BrokenPipeError: "the connection broke off",
-    exceptions.LocationParseError: "is not the address of a server",
     exceptions.LocationValueError: "is not the address of a server",
 }
 _NO_PEM: Final = "a certificate or key of the kubeconfig cannot be read"

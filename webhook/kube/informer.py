@@ -10,18 +10,14 @@ from functools import partial
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
-from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, LeftOutObject
-from webhook.kube.reflector import WATCH_S, Reflector
+from webhook.kube.reflector import WATCH_S, Backoff, Reflector
 from webhook.kube.watched_resources import WATCHED_RESOURCES, WITH_PENDING_PODS
 from webhook.workload_store import WorkloadStore
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
 #: nothing any more.
 _STOP_S = 5.0
-#: Of the age that counts as old, the share after which a watch is ended at the earliest: at half as much
-#: more, the latest, there is time to begin the next one.
-_WATCHED_SHARE = 1 / 3
 
 
 class ClusterCache:
@@ -53,10 +49,10 @@ class ClusterCache:
         """
         self.index = ClusterIndex()
         self.store = None if workloads is None else WorkloadStore(self.index, workloads)
-        bound_only = workloads is None or workloads.bound_only
-        resources = WATCHED_RESOURCES if bound_only else WITH_PENDING_PODS
+        resources = WATCHED_RESOURCES if workloads is None or workloads.bound_only else WITH_PENDING_PODS
         self._clock = clock
-        watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
+        # It may last half as much more, and then there must be time to begin the next one.
+        watch_s = min(WATCH_S, max_age_s / 3)
         self._reflectors = [
             Reflector(
                 api,
@@ -113,10 +109,6 @@ class ClusterCache:
             for reflector in self._reflectors
             if reflector.refused_s() > longer_s and not reflector.tolerated
         ]
-
-    def unread(self) -> dict[str, str]:
-        """Return why the cluster is read without some kinds, by their lists in answers."""
-        return self.index.unread
 
     def left_out(self) -> list[LeftOutObject]:
         """Return the objects that cannot be read."""

@@ -15,7 +15,7 @@ from webhook.telemetry.logs import LOGGER
 
 #: Characters of a reason that are kept; there may be as many objects as a cluster has.
 _REASON_LENGTH: Final = 200
-#: Objects left out at a time, and odd events, that are logged one by one; the others are counted.
+#: Objects left out at a time that are logged one by one; the others are counted.
 _MAX_LOGGED: Final = 20
 
 
@@ -23,13 +23,10 @@ _MAX_LOGGED: Final = 20
 class LeftOutObject:
     """An object that is left out."""
 
-    #: As the API names it.
-    kind: str
-    #: Its namespace and name; empty where it has none, or they were not found.
-    namespace: str = ""
-    name: str = ""
-    #: Why it cannot be read.
-    reason: str
+    kind: str  #: As the API names it.
+    namespace: str = ""  #: Its namespace; empty if it has none, or it was not found.
+    name: str = ""  #: Its name; empty if it was not found.
+    reason: str  #: Why it cannot be read.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", one_line(self.reason, _REASON_LENGTH))
@@ -65,23 +62,24 @@ def left_out_warning(found: Sequence[LeftOutObject]) -> str:
 
 
 class KindRecord:
-    """How the cache of one kind is. One thread writes, any number read."""
+    """How the cache of one kind is. One thread writes, any number read.
+
+    Attributes:
+        kind: As the API names it.
+        synced: Whether all of its objects were seen once.
+        unread: Why the cluster is read without an optional kind; empty if it is not.
+        events: How many a watch reported.
+        lists: How many lists were read to their end.
+        errors: How many attempts failed, and objects and events were unusable.
+        last_error: Why it is not watched at the moment; empty if it is.
+    """
 
     def __init__(self, kind: str, count: Callable[[], int]) -> None:
         """Begin with nothing; ``count`` returns how many objects the index holds."""
-        #: As the API names it.
         self.kind = kind
-        #: Whether all of its objects were seen once.
         self.synced = False
-        #: Why the cluster is read without an optional kind; empty if it is not.
-        self.unread = ""
-        #: Why it is not watched at the moment; empty if it is.
-        self.last_error = ""
-        #: How many events a watch reported, and lists were read to their end.
-        self.events = self.lists = 0
-        #: How many attempts failed, and objects and events were unusable.
-        self.errors = 0
-        self._odd = 0
+        self.unread = self.last_error = ""
+        self.events = self.lists = self.errors = 0
         self._count = count
         self._left_out: dict[tuple[str, str], LeftOutObject] = {}
 
@@ -111,13 +109,6 @@ class KindRecord:
     def let_in(self, key: tuple[str, str]) -> None:
         """Note that an object can be read again, or is gone; of others nothing changes."""
         self._left_out.pop(key, None)
-
-    def odd_event(self, problem: str) -> None:
-        """Count an event that says nothing of an object."""
-        self.errors += 1
-        self._odd += 1
-        if self._odd <= _MAX_LOGGED:
-            self._warn("cluster_event_ignored", problem)
 
     def failed(self, problem: str, *, reported: bool, trace: Exception | None = None) -> None:
         """Count an attempt to list or watch that failed; not every watch that breaks off is reported."""

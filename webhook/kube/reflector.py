@@ -10,14 +10,15 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
+from random import SystemRandom
 from typing import Any, Final, Protocol
 
 from policies.manifests.fields import FieldError, text_member
 from policies.model.snapshot import identity
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, error_of
-from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, LeftOutObject
 from webhook.kube.list import CHANGES, Listing, unread_reason, watch_event
 from webhook.kube.watched_resources import ListedResource
@@ -34,8 +35,48 @@ _LONGEST_ASKED_S: Final = 300.0
 #: Seconds for which the API server may refuse a kind before what is known of it counts as old: others write
 #: meanwhile, unlike while it is away. Authorizers know their rules a second or two after a start.
 REFUSED_S: Final = 5.0
+#: Seconds of the first pause, and of the longest: an API server that is back, or a right that was granted, is
+#: noticed so much later, and what has changed by then is not known. To an API server that refuses all kinds,
+#: two replicas send nine requests a second then, which are answered before anything is looked up.
+_FIRST_S, _LONGEST_S = 0.5, 5.0
 #: Refusals that say nothing about the version that a watch goes on from.
 _PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Pauses that double, a random half of each left out, until something went well for longer than one."""
+
+    first_s: float = _FIRST_S  #: The first pause.
+    longest_s: float = _LONGEST_S  #: The longest.
+    #: Returns numbers from 0 to 1.
+    random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
+    _next_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next_s = self.first_s
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the next pause is the longest."""
+        return self._next_s >= self.longest_s
+
+    def restart(self) -> None:
+        """Begin with the first pause again: what went wrong has changed, and may be over soon."""
+        self._next_s = self.first_s
+
+    def pause_s(self, *, well_s: float, least_s: float = 0.0) -> float:
+        """Return the seconds to wait before the next attempt.
+
+        Args:
+            well_s: For how many seconds the last one went well; below 0 if it did not.
+            least_s: Seconds to wait at least.
+        """
+        if well_s > self._next_s:
+            self._next_s = self.first_s
+        pause = self._next_s * (0.5 + self.random() / 2)
+        self._next_s = min(2 * self._next_s, self.longest_s)
+        return max(pause, least_s)
 
 
 class ObjectStore(Protocol):
@@ -55,7 +96,14 @@ class ObjectStore(Protocol):
 
 
 class Reflector:
-    """Keeps the objects of one kind in an index as they are in the cluster."""
+    """Keeps the objects of one kind in an index as they are in the cluster.
+
+    Attributes:
+        record: How the cache of the kind is, for any thread.
+        alive_at: When what is known was last known to be current, by the clock.
+        refused_status: With which HTTP status the API server refuses lists and watches; 0 if it does not.
+        tolerated: Whether the API server refuses what the cluster can be read without.
+    """
 
     def __init__(
         self,
@@ -82,13 +130,9 @@ class Reflector:
             availability: Told why the cluster is read without an optional kind, or nothing: all of it is
                 known then.
         """
-        #: How the cache of the kind is, for any thread.
         self.record = KindRecord(resource.kind, partial(index.count, resource.key))
-        #: When what is known was last known to be current, by the clock.
         self.alive_at = clock()
-        #: With which HTTP status the API server refuses lists and watches; 0 if it does not.
         self.refused_status = 0
-        #: Whether the API server refuses what the cluster can be read without.
         self.tolerated = False
         self._api, self._resource, self._index = api, resource, index
         self._clock, self._backoff = clock, backoff or Backoff()
@@ -181,8 +225,9 @@ class Reflector:
             asked_at = self._clock()
         for namespace, name in self._missing:
             self._drop(namespace, name)
-        self._version, self.alive_at = self._listing.version, self._listed_at
-        self._forget_list()
+        version = self._listing.version
+        self._forget()
+        self._version, self.alive_at = version, self._listed_at
         self.record.lists += 1
         # What may be listed may still not be watched.
         self.record.synced |= not self._resource.optional
@@ -201,31 +246,26 @@ class Reflector:
         }
         with self._api.watch(self._resource.path, params, idle_s=silent_s + _GRACE_S) as watch:
             self._watch = watch
+            before, opened_at = self.alive_at, self._clock()
+            self.alive_at = self._opened_at = opened_at
+            self._refused_at, self.refused_status, self.tolerated = math.inf, 0, False
+            self.record.watching()
+            if self._resource.optional:
+                self.record.synced, self.record.unread = True, ""
+                self._availability("")
             try:
                 # ``stop`` may have been called before there was a watch to cancel.
-                if not self._stopping.is_set():
-                    self._read(watch)
+                for line in () if self._stopping.is_set() else watch:
+                    if self._stopping.is_set():
+                        return
+                    self._take(line)
+            except ApiError:
+                if self.alive_at == opened_at:
+                    # The version was too old after all: what happened since then is not known.
+                    self.alive_at = before
+                raise
             finally:
                 self._watch = None
-
-    def _read(self, watch: Watch) -> None:
-        before, opened_at = self.alive_at, self._clock()
-        self.alive_at = self._opened_at = opened_at
-        self._refused_at, self.refused_status, self.tolerated = math.inf, 0, False
-        self.record.watching()
-        if self._resource.optional:
-            self.record.synced, self.record.unread = True, ""
-            self._availability("")
-        try:
-            for line in watch:
-                if self._stopping.is_set():
-                    return
-                self._take(line)
-        except ApiError:
-            if self.alive_at == opened_at:
-                # The version was too old after all: what happened since then is not known.
-                self.alive_at = before
-            raise
 
     def _take(self, line: bytes) -> None:
         event = watch_event(line, self._resource)
@@ -250,7 +290,8 @@ class Reflector:
                 self._forget()
             raise error_of(status, obj)
         elif verb != "BOOKMARK":
-            self.record.odd_event(f"an event of an unknown type: {verb[:40]!r}")
+            # One that a later release may send.
+            self.record.errors += 1
         self.alive_at = self._clock()
         if isinstance(obj, dict):
             self._version = text_member(obj.get("metadata"), "resourceVersion") or self._version
@@ -311,9 +352,5 @@ class Reflector:
 
     def _forget(self) -> None:
         """Have the objects listed again; meanwhile those that are known stay."""
-        self._version = ""
-        self._forget_list()
-
-    def _forget_list(self) -> None:
-        self._listing = None
+        self._version, self._listing = "", None
         self._missing = set()

@@ -25,7 +25,7 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.scaling import ScaleUps
 from policies.model.topology import ClusterTopology, KnownStorage
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
-from policies.scheduler.releases import newer_than_known
+from policies.scheduler.releases import unknown_release
 from webhook.lint.files import UNREADABLE, Text, read_text
 from webhook.lint.parse import parse, pieces
 
@@ -153,7 +153,7 @@ def build_job(
         kubernetes_version=config.kubernetes_version,
         workload_kinds=config.workload_kinds,
     )
-    if newer := newer_than_known(context.kubernetes_version):
+    if newer := unknown_release(context.kubernetes_version):
         warn(newer)
     for policy in context.policies:
         for rule in policy.rules:

@@ -17,9 +17,9 @@ from tests.builders import a_pod
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.loopback import write_kubeconfig
-from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.informer import ClusterCache
+from webhook.kube.reflector import Backoff
 from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 
@@ -234,7 +234,7 @@ def test_a_cluster_without_optional_kinds(server: FakeApiServer, cluster: Cluste
     assert {
         "csiNodes": "no right to list and watch csinodes.storage.k8s.io",
         "podDisruptionBudgets": "the API server does not serve policy/v1 PodDisruptionBudget",
-    } == cluster.unread()
+    } == cluster.index.unread
     known = {resource.kind for resource in OPTIONAL if cluster.index.knows(resource.key)}
     assert {resource.kind for resource in OPTIONAL} - {"CSINode", "PodDisruptionBudget"} == known
     assert {"CSINode", "PodDisruptionBudget"} == {told.kind for told in cluster.kinds() if told.unread}
@@ -247,7 +247,7 @@ def test_a_right_that_is_granted(server: FakeApiServer, cluster: ClusterCache) -
     cluster.start()
     eventually(lambda: cluster.synced)
     server.forbidden.clear()
-    eventually(lambda: not cluster.unread())
+    eventually(lambda: not cluster.index.unread)
 
     assert {("", "web")} == cluster.index.names(CSI_NODES.key)
 
@@ -259,7 +259,7 @@ def test_a_right_to_list_alone(server: FakeApiServer, cluster: ClusterCache) -> 
     cluster.start()
     eventually(lambda: cluster.synced)
 
-    assert ["csiNodes"] == list(cluster.unread())
+    assert ["csiNodes"] == list(cluster.index.unread)
     assert not cluster.index.knows(CSI_NODES.key)
 
 
@@ -273,9 +273,9 @@ def test_a_right_that_is_withdrawn(server: FakeApiServer, tmp_path: Path) -> Non
     server.forbidden.add(CSI_NODES.path)
     server.drop()
     eventually(lambda: any(told.kind == "CSINode" and "403" in told.last_error for told in cluster.kinds()))
-    before = (cluster.unread(), cluster.index.count(CSI_NODES.key))
+    before = (cluster.index.unread, cluster.index.count(CSI_NODES.key))
     now[0] += 6
-    eventually(cluster.unread)
+    eventually(lambda: cluster.index.unread)
     cluster.stop()
 
     assert ({}, 1) == before

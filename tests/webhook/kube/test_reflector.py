@@ -24,9 +24,8 @@ from tests.waiting import PATIENCE_S, eventually, pause
 from tests.webhook.kube.api_server import FakeApiServer, Fault, Handler, event, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import reflector as module
-from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
-from webhook.kube.reflector import WATCH_S, Reflector
+from webhook.kube.reflector import WATCH_S, Backoff, Reflector
 from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 PODS = next(resource for resource in WATCHED_RESOURCES if resource.kind == "Pod")

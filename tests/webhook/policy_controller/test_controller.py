@@ -16,9 +16,8 @@ from tests.builders import a_policy
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.loopback import write_kubeconfig
-from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
-from webhook.kube.reflector import Reflector
+from webhook.kube.reflector import Backoff, Reflector
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyController, PolicyResources
 from webhook.policy_controller.files import PolicyFiles

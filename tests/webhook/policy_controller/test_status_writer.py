@@ -20,9 +20,8 @@ from tests.policies.config.contexts import a_context
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.loopback import write_kubeconfig
-from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
-from webhook.kube.reflector import Reflector
+from webhook.kube.reflector import Backoff, Reflector
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller import status_writer
 from webhook.policy_controller.controller import PolicyResources, policies_of
