@@ -46,10 +46,8 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # gunicorn has no types
 
     def run(self) -> None:
         """Serve, unless it is to end already."""
-        # What uvicorn warns of, clients cause: connections log it in our words.
-        logger = logging.getLogger("uvicorn.error")
-        logger.setLevel(logging.ERROR)
-        logger.propagate = True
+        # Its handlers are gone, and what it warns of, clients cause: connections log it in our words.
+        logging.getLogger("uvicorn.error").propagate = True
         if self.alive:
             super().run()
 
@@ -102,6 +100,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             "proxy_headers": False,
             "server_header": False,
             "access_log": False,
+            "log_level": "error",
             "timeout_keep_alive": math.ceil(settings.keepalive_s),
             "timeout_graceful_shutdown": math.ceil(settings.graceful_timeout_s),
         }

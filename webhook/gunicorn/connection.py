@@ -12,11 +12,10 @@ import resource
 import socket
 import ssl
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from webhook.listener import shown_address
@@ -26,15 +25,14 @@ from webhook.telemetry.logs import LOGGER
 #: Open connections of a worker, and descriptors that are kept for all else, such as pipes of child processes.
 #: A burst of the API server had 69; many systems allow 1,024 file descriptors by default.
 _MOST_CONNECTIONS, _OTHER_DESCRIPTORS = 900, 16
-#: Bytes of the head of a request, beyond those that come with its first; and requests that come together. An
-#: API server sends some hundred, and one.
-_MOST_HEAD, _MOST_PIPELINED = 64 * 1024, 2_000
+#: Bytes of the head of a request, beyond those that come with its first. An API server sends some hundred.
+_MOST_HEAD: Final = 64 * 1024
 #: Seconds that a closing connection is read on, so that its last answer is not lost (RFC 9112, section 9.6).
 _LINGER_S: Final = 2.0
 
 
 class Connection(HttpToolsProtocol):
-    """Serves one client."""
+    """Serves one client, one request at a time."""
 
     settings: ClassVar[Settings]  #: Those of the server.
     #: Returns the context for the next handshake: that of the newest good certificate.
@@ -49,19 +47,22 @@ class Connection(HttpToolsProtocol):
         # When what it waits for began: a handshake, a request, the reading of an answer, or a pause.
         self._since = time.monotonic()
         self._is_encrypted = self._is_receiving = False
-        self._unanswered = 0
         # Bytes of an unfinished head; None while there is none.
         self._head: int | None = None
 
     @property
+    def _is_answering(self) -> bool:
+        return not getattr(self.cycle, "response_complete", True)
+
+    @property
     def is_idle(self) -> bool:
         """Whether it waits for its next request."""
-        return self._is_encrypted and not (self._is_receiving or self._unanswered or self.flow.write_paused)
+        return self._is_encrypted and not (self._is_receiving or self._is_answering or self.flow.write_paused)
 
     @property
     def deadline(self) -> float:
         """The time at which what it waits for ends; how long the application computes is its own affair."""
-        if self._unanswered and not (self._is_receiving or self.flow.write_paused):
+        if self._is_answering and not (self._is_receiving or self.flow.write_paused):
             return math.inf
         return self._since + (self.settings.keepalive_s if self.is_idle else self.settings.read_timeout_s)
 
@@ -69,8 +70,7 @@ class Connection(HttpToolsProtocol):
         """Begin the handshake here, and not where uvicorn listens: a client that says nothing has a limit."""
         if tls := transport.get_extra_info("ssl_object"):
             super().connection_made(transport)
-            self.flow, self._opening = _Flow(transport, self.pipeline), None
-            self._is_encrypted, self._since = True, time.monotonic()
+            self._opening, self._is_encrypted, self._since = None, True, time.monotonic()
             if certificate := tls.getpeercert(binary_form=True):
                 self._extensions = {"tls": {"client_cert_chain": [certificate]}}
             return
@@ -106,14 +106,12 @@ class Connection(HttpToolsProtocol):
             type(self).most_open = max(1, min(_MOST_CONNECTIONS, free))
         if len(self.all_open) < self.most_open:
             return True
-        silent = [each for each in self.all_open if not each._is_encrypted]  # noqa: SLF001  # of the same class
-        ended = (
-            silent if len(silent) > self.most_open / 2 else [each for each in self.all_open if each.is_idle]
-        )
-        ended = ended or [each for each in self.all_open if each.deadline < math.inf]
-        if ended:
-            min(ended, key=lambda each: each.deadline).abort()
-        return bool(ended)
+        waiting = [each for each in self.all_open if each.deadline < math.inf]
+        silent = [each for each in waiting if not each._is_encrypted]  # noqa: SLF001  # of the same class
+        ended = silent if len(silent) > self.most_open / 2 else [each for each in waiting if each.is_idle]
+        if waiting:
+            min(ended or waiting, key=lambda each: each.deadline).abort()
+        return bool(waiting)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of a request."""
@@ -123,8 +121,6 @@ class Connection(HttpToolsProtocol):
         self._head = None if self._head is None else self._head + len(data)
         if (self._head or 0) > _MOST_HEAD:
             self.send_400_response("the head of the request is too large")
-        elif len(self.pipeline) > _MOST_PIPELINED:
-            self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; not the socket that uvicorn accepted, which lives on."""
@@ -134,6 +130,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Note when a request came, for its deadline and for the timeout of its webhook."""
+        if self._is_answering:
+            raise ConnectionError("it came before the answer to the request before it")
         super().on_message_begin()
         self._since, self._is_receiving, self._head = time.monotonic(), True, 0
         # How long a request waits counts against the timeout of its webhook.
@@ -143,7 +141,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Let the application begin."""
-        self._head, self._unanswered = None, self._unanswered + 1
+        self._head = None
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -152,8 +150,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, unless some of it has come."""
-        self._unanswered -= 1
+        """Wait for the next request."""
         if not self._is_receiving:
             self._since = time.monotonic()
         super().on_response_complete()
@@ -165,6 +162,10 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what cannot be read, in one line of the log, and end the connection."""
+        if self._is_answering and not self._is_receiving:
+            # What follows the request is not read: its answer ends the connection, and is whole.
+            self.cycle.keep_alive = False
+            return
         LOGGER.info("request_refused", extra={"fields": {"client": shown_address(self.client), "error": msg}})
         super().send_400_response(msg)
 
@@ -177,10 +178,10 @@ class Connection(HttpToolsProtocol):
         """End what took too long; the client gets an error where it can still read one."""
         if not self._is_encrypted or self.transport.is_closing() or self.flow.write_paused:
             self.abort()
-        # Some requests are answered before they have come.
-        elif self._unanswered or self._head is not None:
+        elif self._is_answering or self._head is not None:
             self.send_400_response("the request did not arrive in time")
         else:
+            # It waits, or its request was answered before it came.
             self.transport.close()
 
     def abort(self) -> None:
@@ -190,16 +191,3 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
         elif self._opening is not None:
             self._opening.cancel()
-
-
-class _Flow(FlowControl):
-    """Reads nothing while requests wait that came together: uvicorn would read on after each answer."""
-
-    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]) -> None:
-        super().__init__(transport)
-        self._waiting = waiting
-
-    def resume_reading(self) -> None:
-        """Read on, unless a request waits for its turn."""
-        if not self._waiting:
-            super().resume_reading()
