@@ -113,12 +113,10 @@ def show(names: tuple[str, ...], form: str) -> None:
         for name in loader.builtin_names():
             click.echo(f"{name:<12} {_summary(name)}")
         return
-    from policies.config import policy_document as config_policy_document
+    from policies.config import policy_document
 
     wanted = (_as_builtin(name) for name in names)
-    documents = [
-        config_policy_document.policy_document(policy) for policy in loader.load_policies(wanted, _read)
-    ]
+    documents = [policy_document.policy_document(policy) for policy in loader.load_policies(wanted, _read)]
     if form == "json":
         # One document after the other: a list of them would be no document that any command reads.
         for document in documents:
