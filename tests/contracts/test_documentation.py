@@ -15,6 +15,7 @@ import click
 import pytest
 import yaml
 
+from deploy.release.archives import PYTHONS
 from docs.generator import installation
 from policies.admission.decision import AdmissionVerdict
 from policies.config.default_constraints import INJECT_ANNOTATION
@@ -31,11 +32,15 @@ from webhook.requests.score import ScoreRequest
 from webhook.requests.simulate import SimulateRequest
 
 ROOT = Path(__file__).parents[2]
-#: The pages that people write, by their path.
+#: The pages that people write, by their path; of the changelog what the next release has.
 PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/decisions/*.md")]
-    if path.name != "CHANGELOG.md"
+    path.relative_to(ROOT).as_posix(): re.split(r"\n## \d", path.read_text())[0]
+    for path in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/decisions/*.md"),
+        ROOT / "conformance/README.md",
+    ]
 }
 TEXT = "\n".join(PAGES.values())
 
@@ -241,9 +246,28 @@ def test_links_lead_somewhere(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_files_exist(page: str) -> None:
     """A file, folder or module that a page names is there."""
-    named = re.findall(r"`((?:benchmarks|certs|deploy|docs|policies|tests|webhook)/[\w./-]*)", PAGES[page])
+    named = re.findall(
+        r"`((?:[.]ci|[.]github|benchmarks|certs|conformance|deploy|docs|policies|tests|webhook)/[\w./-]*)",
+        PAGES[page],
+    )
 
     assert [] == [name for name in named if not ((ROOT / name).exists() or (ROOT / f"{name}.py").exists())]
+
+
+@pytest.mark.parametrize("package", ["policies", "webhook"])
+def test_the_architecture_has_every_package(package: str) -> None:
+    """The table says what each package contains."""
+    named = set(re.findall(rf"`{package}/([a-z_]+)", PAGES["docs/architecture.md"]))
+    there = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+
+    assert set() == there - named
+
+
+def test_the_pythons_of_the_archives_are_named() -> None:
+    """The page says with which releases of Python an archive runs."""
+    (named,) = re.findall(r"a Python (3[.\d, ]+ or 3\.\d+)", PAGES["docs/install.md"])
+
+    assert list(PYTHONS) == re.findall(r"3\.\d+", named)
 
 
 def test_names_stand_in_their_files() -> None:
@@ -292,7 +316,7 @@ def _registered(configuration: dict[str, Any], kind: WorkloadKind) -> bool:
 
 
 @pytest.mark.parametrize(
-    "target", re.findall(r"^([a-z0-9]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    "target", re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 )
 def test_make_targets_are_described(target: str) -> None:
     """CONTRIBUTING lists every target."""
