@@ -27,6 +27,7 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from webhook.cli.main import command as evenkeel
 from webhook.http.api_routes import API_ROUTES
+from webhook.lint.reports import FORMATS
 from webhook.requests.frame import read_request
 from webhook.requests.score import ScoreRequest
 from webhook.requests.simulate import SimulateRequest
@@ -252,6 +253,14 @@ def test_files_exist(page: str) -> None:
     )
 
     assert [] == [name for name in named if not ((ROOT / name).exists() or (ROOT / f"{name}.py").exists())]
+
+
+def test_every_format_of_lint_is_described() -> None:
+    """The table has each format, and no other."""
+    table = PAGES["docs/lint.md"].partition("| format |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+
+    assert {*FORMATS, "html"} == {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
 
 
 @pytest.mark.parametrize("package", ["policies", "webhook"])

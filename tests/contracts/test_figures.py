@@ -32,9 +32,11 @@ from policies.placement.survive import survive, survive_suggestions
 from policies.reports import markdown
 from policies.reports.rollout import json as rollout_json
 from tests.recorded import DATA
+from tests.security import test_forms, test_owners, test_strangers
 from webhook.admission import review
 from webhook.http import application, path_tokens, state
 from webhook.http.authorization import authorizer
+from webhook.http.authorization.token_reviewer import Result
 from webhook.lint import git_revision, gitignore, tool_limits
 from webhook.requests import audit as audit_request
 from webhook.requests.cost import COURSES, PodLimit
@@ -179,6 +181,10 @@ FIGURES: list[tuple[str, str, list[float]]] = [
         [ui.MOST_BODY_BYTES / MIB, ui_server._READ_TIMEOUT_S, ui_server._MOST_CONNECTIONS],
     ),
     ("docs/security.md", "N KiB of a manifest", [bodies.MOST_TEXT_BYTES / 1024]),
+    ("docs/security.md", "`.gitignore` are in force at once, N KiB of them", [gitignore.MAX_PREPARED / 1024]),
+    ("docs/security.md", "holds it for N generated forms", [4 * test_forms.FORMS]),
+    ("docs/security.md", "tries N requests, of every user", [sum(1 for _ in test_owners.requests())]),
+    ("docs/security.md", "about two clusters for N objects", [sum(1 for _ in test_strangers.bodies())]),
     ("docs/simulate.md", "At most N pods of other workloads", [recovery.MOST_OTHERS]),
     ("docs/simulate.md", "with N nodes these are N, all runs", [5_000, PodLimit(5_000).most]),
     ("docs/survive.md", "after the worst loss; at most N are tried", [survive.MOST_MARGIN]),
@@ -192,8 +198,8 @@ FIGURES: list[tuple[str, str, list[float]]] = [
         "docs/decisions/installation.md",
         "cached for N s, negative ones for N s",
         [
-            authorizer.LIFETIMES_S[authorizer.Result.ALLOWED],
-            authorizer.LIFETIMES_S[authorizer.Result.DENIED],
+            authorizer.LIFETIMES_S[Result.ALLOWED],
+            authorizer.LIFETIMES_S[Result.DENIED],
         ],
     ),
     ("docs/decisions/manifests.md", "read at once, up to N MiB", [object_stream.MAX_WHOLE / MIB]),
