@@ -151,7 +151,7 @@ class ClusterUnderTest:
         ]
         if others:
             what = listed(others, IN_SENTENCE)
-            raise ClusterError(f"{self._api.url}: is no empty cluster: it has {what}")
+            raise ClusterError(f"{self._api.url}: the cluster is not empty: it has {what}")
 
     def _make(self) -> None:
         """Make the objects of the case, and wait until the scheduler has seen them.

@@ -125,7 +125,7 @@ def command(
     """Test a model of kube-scheduler against recorded answers of kube-scheduler.
 
     The corpus has requests as for POST /v1/score and POST /v1/simulate, each with what is known of
-    kube-scheduler's answer. What an implementation does not answer is counted, and is no failure.
+    kube-scheduler's answer. What an implementation does not answer is counted and does not fail.
 
     Exit codes: 0 nothing failed, 1 some case failed, 2 bad usage or an unreadable corpus, 3 the
     implementation cannot be reached, ended, or answers nothing that can be compared.

@@ -89,7 +89,7 @@ def _read_manifest(manifest: Traversable) -> tuple[str, list[str]]:
     try:
         raw = orjson.loads(manifest.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise DocumentError([f"{manifest}: is no JSON: {error}"]) from error
+        raise DocumentError([f"{manifest}: is not JSON: {error}"]) from error
     found = ErrorList()
     fields = found.mapping(raw, FieldPath())
     version = found.text(fields.get("version"), FieldPath(("version",)))

@@ -91,9 +91,9 @@ def compare_answer(case: ConformanceCase, body: bytes, engine: dict[str, Any] | 
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:
         start = one_line(body[:80].decode(errors="replace"))
-        return CaseResult.of(case, problem=f"the answer is no JSON: {start}")
+        return CaseResult.of(case, problem=f"the answer is not JSON: {start}")
     if not isinstance(answer, dict):
-        return CaseResult.of(case, problem=f"the answer is no JSON object: {one_line(str(answer), 80)}")
+        return CaseResult.of(case, problem=f"the answer is not a JSON object: {one_line(str(answer), 80)}")
     if "error" in answer:
         return CaseResult.of(case, problem=one_line(_error_text(answer)), declined=True)
     return CaseResult.of(case, compare(case.expected, answer, engine))

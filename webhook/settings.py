@@ -143,7 +143,7 @@ class Settings:
         default="",
         metadata=_help(
             "Tokens of the paths that the API server calls, /validate/TOKEN and /mutate/TOKEN, one a line; "
-            "reviews without one, or a client certificate, are told nothing of the cluster.",
+            "reviews without one, or a client certificate, reveal nothing of the cluster.",
             "FILE",
         ),
     )

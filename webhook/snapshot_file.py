@@ -126,7 +126,7 @@ def read_snapshot(
             if left_out <= MAX_REPORTED:
                 warn(_problem(entry, errors))
     if not useful and {kind for _, kind in others} != {"List"}:
-        text = "is no cluster snapshot, a v1 List as kubectl prints it: it holds"
+        text = "is not a cluster snapshot, a v1 List as kubectl prints it: it holds"
         raise DocumentError([f"{name}: {text} {_held(others)}"])
     if left_out > MAX_REPORTED:
         warn(f"{name}: {left_out - MAX_REPORTED:,} more objects are left out")

@@ -301,7 +301,7 @@ class _Runner(NamedTuple):
                 text = cut(problem.message, MESSAGE_LENGTH)
                 error = FieldError(problem.path, text, ErrorKind.INVALID, rule.id)
                 severity = problem.severity or rule.severity
-                here = self._here(rule, severity)
+                here = self._severity_here(rule, severity)
                 short = problem.short
                 found.append(weigh(error, here, settings, self.strictest, by_linter=severity, short=short))
         found += (one for why, left_out in skipped.items() for one in self._of_skipped(left_out, why))
@@ -322,7 +322,7 @@ class _Runner(NamedTuple):
                 path = self.cost.workload.kind.constraints_path
                 error = FieldError(path, f"cannot be checked: {why}", ErrorKind.TOO_MANY, rule.id)
                 settings = self.settings.get(rule.id, NO_SETTINGS)
-                yield weigh(error, self._here(rule, rule.severity), settings, self.strictest)
+                yield weigh(error, self._severity_here(rule, rule.severity), settings, self.strictest)
 
     def _denies(self, rule: Rule) -> bool:
         """Return whether a finding of a rule refuses the object."""
@@ -331,7 +331,7 @@ class _Runner(NamedTuple):
     def _enforcement(self, rule: Rule) -> Enforcement:
         """Return the enforcement for a finding of a rule that has the rule's own severity."""
         settings = self.settings.get(rule.id, NO_SETTINGS)
-        severity = settings.severity or self._here(rule, rule.severity)
+        severity = settings.severity or self._severity_here(rule, rule.severity)
         return enforcement_of(severity, settings, self.strictest)
 
     def _unchecked_before(self, rule: Rule) -> bool:
@@ -359,7 +359,7 @@ class _Runner(NamedTuple):
         except (UndecidedError, MissingObjectError, UnknownSchedulerError):
             return None
 
-    def _here(self, rule: Rule, severity: Severity) -> Severity:
+    def _severity_here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""
         if severity is not Severity.ERROR:
             return severity

@@ -54,7 +54,7 @@ def decide_mutation(workload: Workload, context: AdmissionContext) -> Decision:
     patch = injection_patch(plan, workload.kind.constraints_path, annotated=bool(workload.annotations))
     return Decision(
         verdict=AdmissionVerdict.INJECTED,
-        warnings=(_told(plan),) if warns else (),
+        warnings=(_warning_of(plan),) if warns else (),
         patch=patch,
         audit={"injected": f"{plan.policy}: {_describe(plan)}{note}"},
         injected=len(plan.constraints),
@@ -115,7 +115,7 @@ def _unknown_owner(workload: Workload, context: AdmissionContext) -> str:
     return f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster cache"
 
 
-def _told(plan: Injection) -> AdmissionWarning:
+def _warning_of(plan: Injection) -> AdmissionWarning:
     """Return the warning about an injection: the topology keys, by ``whenUnsatisfiable``."""
     keys: dict[str, list[str]] = {}
     for constraint in plan.constraints:

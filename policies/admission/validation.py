@@ -240,7 +240,7 @@ def _with_unproved(decision: Decision, workload: Workload, owner: Owner) -> Deci
         return decision
     # All three are texts of other people, of any length.
     why = one_line(
-        f"{workload.user} is no trusted controller, so its owner {owner.kind} {owner.name} does not count",
+        f"{workload.user} is not a trusted controller, so its owner {owner.kind} {owner.name} does not count",
         MESSAGE_LENGTH,
     )
     notes = (*decision.notes, why) if decision.errors else decision.notes

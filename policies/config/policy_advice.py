@@ -171,7 +171,7 @@ def _unknown_kinds(names: Iterable[str], kinds: WorkloadKinds) -> Iterator[_Advi
         hint = f'did you mean "{close[0]}"?' if close else "configure the server with --workload-kind"
         path = SPEC.child("scope", "kinds").index(position)
         yield _Advice(
-            Severity.WARNING, path, f"{name} is no kind that Evenkeel knows; {hint}", "kind-unknown"
+            Severity.WARNING, path, f"{name} is not a kind that Evenkeel knows; {hint}", "kind-unknown"
         )
 
 

@@ -112,7 +112,7 @@ def _topology_key_unqualified(context: CelContext) -> CelCheck:
             f"+ '; use ' + {names}[constraint.topologyKey]"
         ),
         lacks=(
-            "terms of pod affinity, slips of the pen and what is no name of a label are not checked; a key "
+            "terms of pod affinity, typing mistakes and invalid label names are not checked; a key "
             "that nodes of the cluster have is reported too unless the policy's topology lists it"
         ),
     )

@@ -96,7 +96,7 @@ def _problem(error: RecursionError | ValueError) -> str:
     if isinstance(error, RecursionError):
         return TOO_DEEP
     if isinstance(error, UnicodeEncodeError):
-        return "half of a surrogate pair (\\ud800 to \\udfff) is no character"
+        return "half of a surrogate pair (\\ud800 to \\udfff) is not a character"
     return "NaN, Infinity or a number too large for JSON"
 
 

@@ -123,7 +123,7 @@ def _decoded(text: str) -> str:
     try:
         found = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
     except ValueError as error:
-        raise ValueError("!!binary on a value that is no base64") from error
+        raise ValueError("!!binary on a value that is not base64") from error
     return found.decode(errors="replace")
 
 

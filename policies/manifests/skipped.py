@@ -71,7 +71,7 @@ _WHOLE: Final = frozenset({SkipReason.OUT_OF_SCOPE, SkipReason.NO_POD_TEMPLATE})
 
 _RENDERED: Final = "render it and lint what comes out"
 _VALUES: Final = "give it values with charts of evenkeel.yaml"
-_MERGED: Final = "lint what it is merged into, or complete it if it is no patch"
+_MERGED: Final = "lint what it is merged into, or complete it if it is not a patch"
 _EXCLUDED: Final = "exclude it in evenkeel.yaml if it is not meant to be read"
 #: What to do about it; the kind counts where there are two ways.
 _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {

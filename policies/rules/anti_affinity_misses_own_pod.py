@@ -6,7 +6,7 @@ those of any other workload of the namespace in the repository. It names its wor
 those of the workload's own `metadata.labels`, where it requires the pods' own `app` or
 `app.kubernetes.io/name` and another label that the pods lack, where it requires the name of the workload
 or its component under a key that the pods lack, or where its values are those of the pods but for a letter.
-Copies of the workload in other folders are no other workloads, nor are the pods of `helm test`.
+Copies of the workload in other folders do not count as other workloads, nor do the pods of `helm test`.
 
 Terms about other applications are not reported: those that select another workload or name another
 application, terms about other namespaces or with `mismatchLabelKeys`. It is a note where there is one

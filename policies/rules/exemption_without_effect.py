@@ -2,7 +2,7 @@
 
 ## What it finds
 A line of the annotation `evenkeel.dev/ignore` that names a rule which does not exist, gives no reason, or
-whose last day is over or is no date; or that names a rule which a policy denies for, without allowing
+whose last day is over or not a date; or that names a rule which a policy denies for, without allowing
 exemptions by annotation.
 
 ## Why it matters

@@ -1,4 +1,4 @@
-"""An entry of `matchLabelKeys` that is no label key.
+"""An entry of `matchLabelKeys` that is not a label key.
 
 ## What it finds
 An entry of `matchLabelKeys` that cannot be the key of a label: empty, too long, or with characters that

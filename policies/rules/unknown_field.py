@@ -4,7 +4,7 @@
 A name, in an entry of `topologySpreadConstraints` or in its selector, that does not exist in Kubernetes
 1.36. And `topologySpreadConstraints` itself, misspelled or where Kubernetes' own kinds have no such field:
 in the spec of a Deployment, beside the pod's `spec`, in `affinity`, in a container. For a newer release of
-Kubernetes nothing is told, since it may have brought the field.
+Kubernetes nothing is reported, since it may have brought the field.
 
 ## Why it matters
 `kubectl` rejects the object, and without strict validation the API server drops the field silently. A wrong

@@ -2,7 +2,7 @@
 
 ## What it finds
 A `DoNotSchedule` constraint on a StatefulSet whose volumes can only be in fewer domains than `minDomains`, or
-than it counts in a given cluster, if there are more replicas than then fit. Where volumes can be is told by
+than it counts in a given cluster, if there are more replicas than then fit. Where volumes can be is said by
 the `allowedTopologies` of the storage class of each `volumeClaimTemplates` entry, and by the volumes of
 claims that exist, if a cluster is given. Classes are those of the same repository, and of the cluster. A
 class that is in neither is listed as not known.

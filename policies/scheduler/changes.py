@@ -128,7 +128,7 @@ class Change:
     def apply(self, request: SchedulingRequest) -> SchedulingRequest:
         """Return a request with the constraint changed, as if its source had been."""
         if self.constraint is None:
-            raise ValueError(f"{self.what} is no field of a constraint")
+            raise ValueError(f"{self.what} is not a field of a constraint")
         before, after = request.constraints[: self.constraint], request.constraints[self.constraint + 1 :]
         if self.what is ChangeKind.CONSTRAINT:
             return replace(request, constraints=(*before, *after))

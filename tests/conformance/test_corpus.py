@@ -60,7 +60,7 @@ def test_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [
-        pytest.param("{", "is no JSON", id="no JSON"),
+        pytest.param("{", "is not JSON", id="no JSON"),
         pytest.param([], "must be an object", id="no object"),
         pytest.param(
             {"formatVersion": 2, "version": "1", "files": []}, "formatVersion: Unsupported", id="newer"

@@ -474,4 +474,4 @@ def test_who_is_believed_about_an_owner(
     )
 
     assert admitted == (told.code == 0), told.err
-    assert admitted == (f"{account} is no trusted controller" not in told.err)
+    assert admitted == (f"{account} is not a trusted controller" not in told.err)

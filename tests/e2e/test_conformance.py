@@ -115,5 +115,5 @@ def test_a_node_of_somebody_else(empty: Kubectl, corpus: Path) -> None:
         empty.do("delete", "node", "theirs")
 
     assert (3, {}) == (code, report)
-    assert "is no empty cluster: it has Node theirs" in error
+    assert "the cluster is not empty: it has Node theirs" in error
     assert ["theirs"] == [found["metadata"]["name"] for found in kept]

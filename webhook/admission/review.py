@@ -84,7 +84,7 @@ class Review(NamedTuple):
             raise UnreadableReviewError(f"it cannot be read: {error}") from None
         review = _well_formed(document)
         if review is None:
-            raise ReviewError("the body is no AdmissionReview", tuple(_errors(document)))
+            raise ReviewError("the body is not an AdmissionReview", tuple(_errors(document)))
         return review._replace(cut=cut) if cut else review
 
     @classmethod

@@ -149,9 +149,9 @@ def command(
 ) -> None:  # the common options
     """Find the constraints with which a workload reaches a goal, and prove it by simulation.
 
-    The fewest and softest constraints are taken, but without --allow-soft none that is softer than a
-    DoNotSchedule constraint that is there: they are listed with what would fail if each were softer,
-    and with --diff as a change of the manifest. It is proven that the replicas get a node at every number of
+    It takes as few constraints as it can, and as soft ones; only --allow-soft softens a DoNotSchedule
+    constraint of the manifest. They are listed with what would fail if each were softer, and with --diff
+    as a change of the manifest. It is proven that the replicas get a node at every number of
     the range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
     profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
 

@@ -25,7 +25,7 @@ _MOST_BYTES: Final = 16 * 1024
 #: Seconds for which it is told that somebody called by another path. Arbitrary, for people to read it.
 _REMEMBERED_S: Final = 60.0
 _STRANGER: Final = (
-    "reviews came without the secret path, and were told nothing of the cluster: if the API server sent "
+    "reviews came without the secret path, and revealed nothing of the cluster: if the API server sent "
     "them, the paths of the webhook configurations have another token than --path-tokens"
 )
 
@@ -73,7 +73,7 @@ class PathTokens(Component):
         if wrong := [number for number, line in enumerate(lines, 1) if not _TOKEN.fullmatch(line)]:
             problem = f"token {wrong[0]} must be 32 to 256 characters of A-Z a-z 0-9 _ -"
         if problem:
-            closed = "" if self._until else "; no review is told anything of the cluster"
+            closed = "" if self._until else "; reviews reveal nothing of the cluster"
             problem = f"--path-tokens {self._file}: {problem}{closed}"
         else:
             over = self._now() + OVERLAP_S

@@ -214,7 +214,7 @@ class ApiServer(ABC):
         except JsonError as error:
             raise UnreachableError(f"{self.url}{path}: the answer cannot be read: {error}") from error
         if not isinstance(found, dict):
-            raise UnreachableError(f"{self.url}{path}: the answer is no object")
+            raise UnreachableError(f"{self.url}{path}: the answer is not a JSON object")
         return found
 
     def find(self, path: str) -> dict[str, Any] | None:

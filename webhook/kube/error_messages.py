@@ -71,7 +71,7 @@ def _words(error: BaseException, timeout_s: float | None) -> str:
             name = error.reason or _plain(error)
             return _TLS_REASONS.get(name) or f"the TLS handshake failed: {name.lower().replace('_', ' ')}"
         case exceptions.TimeoutError() | TimeoutError() if "handshake" in str(error):
-            return "it accepts connections and says nothing: it hangs, or is no API server"
+            return "it accepts connections and says nothing: it hangs, or is not an API server"
         case exceptions.TimeoutError():
             what = "connection" if isinstance(error, exceptions.ConnectTimeoutError) else "answer"
             return f"no {what} in time" if timeout_s is None else f"no {what} within {timeout_s:.2g} s"
@@ -97,7 +97,7 @@ def kubeconfig_problem(error: Exception) -> str:
         return words
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError):
         # Python's own words, of a value that is not of the type that the client takes it to be.
-        return "it is no valid kubeconfig"
+        return "it is not a valid kubeconfig"
     text = " ".join(str(error).split()).removeprefix("Invalid kube-config file. ")
     # The client names an object of the file by all that stands in it, which may be secret.
     before, _, content = (

@@ -41,7 +41,7 @@ class NoCosts(StrEnum):
     BALANCED = "the pods that the controller deletes leave every constraint within maxSkew"
     KIND = "only the pods of Deployments, ReplicaSets and ReplicationControllers are deleted by their cost"
     NO_PODS = RUNS_NOWHERE
-    NO_SCALE_DOWN = "it is no scale-down: no more pods run than are to be left"
+    NO_SCALE_DOWN = "this is not a scale-down: no more pods run than are to be left"
     UNCONSTRAINED = "no DoNotSchedule constraint, or with --soft no constraint, in force selects the pods"
     ROLLOUT = "pods of several revisions run: wait until the rollout is complete"
     FORCED = "pods that are not ready are deleted first, and no choice besides is within maxSkew"

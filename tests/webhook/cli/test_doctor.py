@@ -102,5 +102,5 @@ def test_an_api_server_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         CliRunner().invoke(doctor.command, [], catch_exceptions=False)
     # It would hang for ever.
     assert time.monotonic() - started < 60
-    assert "hangs, or is no API server" in str(raised.value)
+    assert "hangs, or is not an API server" in str(raised.value)
     assert "_ssl" not in str(raised.value)

@@ -110,7 +110,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str | None, why: str) -
     (warning,) = closed.read.warnings()
 
     assert f"--path-tokens {closed.file}: {why}" in warning
-    assert warning.endswith("; no review is told anything of the cluster")
+    assert warning.endswith("; reviews reveal nothing of the cluster")
     assert not [word for word in (text or "").split() if word in warning]
     assert [] == closed.admitted()
     assert [OLD] == before.admitted()

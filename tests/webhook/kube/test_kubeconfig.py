@@ -91,7 +91,7 @@ def test_a_credential_plugin_that_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("[1]", "it is no valid kubeconfig", id="a list"),
+        pytest.param("[1]", "it is not a valid kubeconfig", id="a list"),
         pytest.param("", "file is empty", id="empty"),
         pytest.param("contexts: []", "no current-context, it has no context", id="no context"),
         pytest.param("current-context: c\ncontexts: [{name: c, context: 7}]", "kubeconfig", id="a number"),
