@@ -99,6 +99,23 @@ def test_all_that_pip_installs_is_pinned() -> None:
     assert [] == [line for line in calls if "deploy/tools.txt" not in line]
 
 
+def test_each_package_of_the_image_has_a_reason() -> None:
+    """The decision lists what an image installs and keeps, each package once, and few of them."""
+    script = (DEPLOY / "install.sh").read_text()
+    (removed,) = re.findall(r"^pip uninstall --yes (.*)$", script, re.MULTILINE)
+    kept = {Requirement(line.partition("--hash")[0]).name for line in CONSTRAINTS} - {*removed.split()}
+    text = (DEPLOY.parent / "docs/decisions/installation.md").read_text()
+    (count, table) = re.findall(
+        r"\n## The image has (\d+) packages.*?\|---\|---\|\n(.*?)\n\n", text, re.DOTALL
+    )[0]
+    cells = [line.split("|")[1] for line in table.splitlines()]
+
+    assert sorted(kept) == sorted(
+        name for cell in cells for name in re.findall(r"\b(?!with\b)[a-z][a-z0-9-]+", cell)
+    )
+    assert len(kept) == int(count) <= 56
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_commits(path: Path) -> None:
     """A tag of an action may move; the comment says which release the commit is."""
