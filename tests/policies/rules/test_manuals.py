@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from docs.generator.type_schema import attribute_docs
 from policies.admission.review_cost import ReviewCost
 from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import AdmissionWarning
@@ -156,7 +157,7 @@ def test_the_declarations_of_a_rule(rule: Rule) -> None:
     if rule.params is not None:
         settings = rule.params()
         names = [field.name for field in dataclasses.fields(settings)]
-        assert [] == [name for name in names if f"{name}:" not in (rule.params.__doc__ or "")]
+        assert names == [*attribute_docs(rule.params)]
 
 
 @pytest.mark.parametrize("example", _examples("Fails"))
