@@ -78,11 +78,11 @@ def command(**values: Any) -> None:  # every option of the settings
 
     Exit codes: 0 ended by a signal, 2 bad usage or input, 3 could not serve, such as an address in use.
     """
-    from webhook import server
-
     settings = Settings(**values)
     with private_folder(SERVER) as folder:
-        # Read by prometheus-client when it is imported, so before anything that imports it.
+        # prometheus-client reads this when it is imported, so it is set before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
+        from webhook import server
+
         server.serve(settings, folder=folder, version=release())
