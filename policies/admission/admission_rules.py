@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import NamedTuple, TypeVar
+from functools import cache, lru_cache
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from policies.admission.decision import SkipCause, SkippedRules, by_reason
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
@@ -21,6 +21,7 @@ from policies.config.enforcement import (
     enforcement_of,
     merged_settings,
     rule_settings,
+    severity_at_admission,
     strictest_of,
 )
 from policies.config.spread_policy import Enforcement, RuleSettings, SpreadPolicy
@@ -43,6 +44,10 @@ from policies.scheduler.configuration import UnknownSchedulerError
 
 _Found = TypeVar("_Found", FieldError, Problem)
 
+#: What policies say of rules: the id of each, and the severity and the enforcement that they set, if any.
+_Stated: TypeAlias = tuple[tuple[str, Severity | None, Enforcement | None], ...]
+#: Combinations of parts and policies for which the rules that run are kept. Arbitrary; some KiB each.
+MAX_CHOSEN: Final = 256
 #: Characters of a finding: more than any has whose names are of a usual length.
 MESSAGE_LENGTH = 1000
 
@@ -91,10 +96,60 @@ def rules_at_admission() -> tuple[Rule, ...]:
     )
 
 
-@cache
-def _rules_about(parts: frozenset[WorkloadPart]) -> tuple[Rule, ...]:
-    """Return those of them that may find something in a workload with some parts."""
-    return tuple(rule for rule in rules_at_admission() if rule.may_find(parts))
+class _Chosen(NamedTuple):
+    """The rules that run on an object, in their order."""
+
+    #: All of them.
+    every: tuple[Rule, ...]
+    #: Those that look at no nodes.
+    without_nodes: tuple[Rule, ...]
+    #: Those that look at nodes: whose findings refuse the object, and the others.
+    enforced: tuple[Rule, ...]
+    advice: tuple[Rule, ...]
+
+
+@lru_cache(MAX_CHOSEN)
+def _choose(
+    parts: frozenset[WorkloadPart] | None, stated: _Stated, strictest: Enforcement, *, built_in: bool
+) -> _Chosen:
+    """Return the rules that run on objects which have some parts; None for what is too large to be read.
+
+    Args:
+        parts: The parts.
+        stated: What policies say of rules.
+        strictest: The enforcement of the policies.
+        built_in: Whether the objects are of a kind of Kubernetes.
+    """
+    settings = {
+        name: RuleSettings(severity=severity, enforcement=enforcement)
+        for name, severity, enforcement in stated
+    }
+    in_force = [
+        rule
+        for rule in rules_at_admission()
+        if (not rule.opt_in or rule.id in settings) and (parts is None or rule.may_find(parts))
+    ]
+    on_nodes = [rule for rule in in_force if rule.needs_inventory]
+    enforced = [
+        rule
+        for rule in on_nodes
+        if _enforcement(rule, settings, strictest, built_in=built_in) is Enforcement.DENY
+    ]
+    return _Chosen(
+        tuple(in_force),
+        tuple(rule for rule in in_force if not rule.needs_inventory),
+        tuple(enforced),
+        tuple(rule for rule in on_nodes if rule not in enforced),
+    )
+
+
+def _enforcement(
+    rule: Rule, settings: Mapping[str, RuleSettings], strictest: Enforcement, *, built_in: bool
+) -> Enforcement:
+    """Return the enforcement for a finding of a rule that has the rule's own severity."""
+    of_rule = settings.get(rule.id, NO_SETTINGS)
+    severity = of_rule.severity or severity_at_admission(rule, rule.severity, built_in=built_in)
+    return enforcement_of(severity, of_rule, strictest)
 
 
 def weigh(
@@ -159,11 +214,16 @@ class RuleResults(NamedTuple):
 
     def with_more(self, other: RuleResults) -> RuleResults:
         """Return the results of both, one entry for each reason to skip rules."""
+        if other is _NOTHING_FOUND:
+            return self
         return RuleResults(
             self.violations + other.violations,
             by_reason(self.skipped + other.skipped),
             by_reason(self.unknown + other.unknown),
         )
+
+
+_NOTHING_FOUND: Final = RuleResults([])
 
 
 def rule_violations(
@@ -186,23 +246,15 @@ def rule_violations(
     workload = cost.workload
     if cost.before and (workload.kind.is_pod or _same_pods(workload, cost.before.workload)):
         # The constraints of a pod that is there cannot change; nor have those of this workload.
-        return RuleResults([])
+        return _NOTHING_FOUND
     runner = _Runner(cost, given, context, merged_settings(policies), strictest_of(policies))
-    inventory = given.inventory
-    looks_at_nodes = inventory is not None and inventory.nodes is not None
-    without_nodes = inventory is not None and not looks_at_nodes
-    found = runner.run(
-        [
-            rule
-            for rule in (_rules_about(workload.parts) if runner.is_readable else rules_at_admission())
-            if (without_nodes or not rule.needs_inventory) and runner.is_in_force(rule)
-        ]
-    )
-    if looks_at_nodes and within is not None:
-        on_nodes = [
-            rule for rule in rules_at_admission() if rule.needs_inventory and runner.is_in_force(rule)
-        ]
-        found = found.with_more(runner.run_on_nodes(on_nodes, within))
+    chosen, inventory = runner.chosen(), given.inventory
+    if inventory is not None and inventory.nodes is None:
+        found = runner.run(chosen.every)
+    else:
+        found = runner.run(chosen.without_nodes)
+        if inventory is not None and within is not None:
+            found = found.with_more(runner.run_on_nodes(chosen, within))
     return found._replace(violations=_worst_first(found.violations)) if found.violations else found
 
 
@@ -248,22 +300,27 @@ class _Runner(NamedTuple):
         """Whether it costs little enough to look at the object, but for comparing it with nodes."""
         return not (self.cost.of_all or self.cost.of_others)
 
-    def is_in_force(self, rule: Rule) -> bool:
-        """Return whether a rule runs: an opt-in rule only where a policy names it."""
-        return not rule.opt_in or rule.id in self.settings
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the object is of a kind of Kubernetes."""
+        return self.cost.workload.kind.group in BUILT_IN_GROUPS
 
-    def run_on_nodes(self, rules: list[Rule], within: TimeLimit) -> RuleResults:
+    def chosen(self) -> _Chosen:
+        """Return the rules that run."""
+        stated = tuple([(name, each.severity, each.enforcement) for name, each in self.settings.items()])
+        parts = self.cost.workload.parts if self.is_readable else None
+        return _choose(parts, stated, self.strictest, built_in=self.is_built_in)
+
+    def run_on_nodes(self, chosen: _Chosen, within: TimeLimit) -> RuleResults:
         """Run rules that look at every node: what denies in any case, advice if there is time."""
         if not (self.cost.of_all or self.cost.of_others or self.cost.of_nodes):
             self.context.make_room(self.cost.workload)
-        enforced = [rule for rule in rules if self._denies(rule)]
-        advice = [rule for rule in rules if rule not in enforced]
-        found = self.run(enforced)
-        if not advice:
+        found = self.run(chosen.enforced)
+        if not chosen.advice:
             return found
-        more = within(lambda: self.run(advice))
+        more = within(lambda: self.run(chosen.advice))
         if isinstance(more, NoTime):
-            ids = tuple(rule.id for rule in advice)
+            ids = tuple(rule.id for rule in chosen.advice)
             more = RuleResults([], (SkippedRules(ids, more.value, SkipCause.TIMEOUT),))
         return found.with_more(more)
 
@@ -272,12 +329,11 @@ class _Runner(NamedTuple):
         found: list[Violation] = []
         skipped: dict[str, list[Rule]] = {}
         unknown: list[SkippedRules] = []
-        is_readable, parts = self.is_readable, self.cost.workload.parts
+        runs = self.is_readable
         for rule in rules:
-            if (rule.needs_inventory or not is_readable) and (why := _why_not(self.cost, rule)):
+            may_not = not runs or (rule.needs_inventory and self.cost.of_nodes)
+            if may_not and (why := _why_not(self.cost, rule)):
                 skipped.setdefault(why, []).append(rule)
-                continue
-            if rule.needs_inventory and not rule.may_find(parts):
                 continue
             settings = self.settings.get(rule.id, NO_SETTINGS)
             try:
@@ -286,7 +342,7 @@ class _Runner(NamedTuple):
                 skipped.setdefault(str(given_up), []).append(rule)
                 continue
             except UnknownSchedulerError as other:
-                if self._enforcement(rule) is not Enforcement.AUDIT:
+                if self._enforcement_of(rule) is not Enforcement.AUDIT:
                     skipped.setdefault(str(other), []).append(rule)
                 else:
                     unknown.append(SkippedRules((rule.id,), str(other)))
@@ -304,6 +360,8 @@ class _Runner(NamedTuple):
                 here = self._severity_here(rule, severity)
                 short = problem.short
                 found.append(weigh(error, here, settings, self.strictest, by_linter=severity, short=short))
+        if not (found or skipped or unknown):
+            return _NOTHING_FOUND
         found += (one for why, left_out in skipped.items() for one in self._of_skipped(left_out, why))
         reported = (
             SkippedRules(tuple(rule.id for rule in left_out), why) for why, left_out in skipped.items()
@@ -318,21 +376,15 @@ class _Runner(NamedTuple):
     def _of_skipped(self, rules: list[Rule], why: str) -> Iterator[Violation]:
         """Yield the denials because a rule could not run; those of an update only if it could before."""
         for rule in rules:
-            if self._denies(rule) and not self._unchecked_before(rule):
+            if self._enforcement_of(rule) is Enforcement.DENY and not self._unchecked_before(rule):
                 path = self.cost.workload.kind.constraints_path
                 error = FieldError(path, f"cannot be checked: {why}", ErrorKind.TOO_MANY, rule.id)
                 settings = self.settings.get(rule.id, NO_SETTINGS)
                 yield weigh(error, self._severity_here(rule, rule.severity), settings, self.strictest)
 
-    def _denies(self, rule: Rule) -> bool:
-        """Return whether a finding of a rule refuses the object."""
-        return self._enforcement(rule) is Enforcement.DENY
-
-    def _enforcement(self, rule: Rule) -> Enforcement:
+    def _enforcement_of(self, rule: Rule) -> Enforcement:
         """Return the enforcement for a finding of a rule that has the rule's own severity."""
-        settings = self.settings.get(rule.id, NO_SETTINGS)
-        severity = settings.severity or self._severity_here(rule, rule.severity)
-        return enforcement_of(severity, settings, self.strictest)
+        return _enforcement(rule, self.settings, self.strictest, built_in=self.is_built_in)
 
     def _unchecked_before(self, rule: Rule) -> bool:
         """Return whether a rule cannot run on what is stored now either."""
@@ -361,11 +413,7 @@ class _Runner(NamedTuple):
 
     def _severity_here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""
-        if severity is not Severity.ERROR:
-            return severity
-        built_in = self.cost.workload.kind.group in BUILT_IN_GROUPS
-        certain = rule.at_admission is AtAdmission.DENY and built_in
-        return Severity.ERROR if certain else Severity.WARNING
+        return severity_at_admission(rule, severity, built_in=self.is_built_in)
 
 
 def _why_not(cost: ReviewCost, rule: Rule) -> str:

@@ -213,7 +213,7 @@ class ReviewCost:
     @cached_property
     def entries(self) -> int:
         """Entries of its pod template, and of claims, that rules read; of over ``MAX_READ`` not all count."""
-        return size_of(list(_read_by_rules(self.workload)), MAX_READ)
+        return size_of(_read_by_rules(self.workload), MAX_READ)
 
     @property
     def constraint_count(self) -> int:
@@ -266,18 +266,18 @@ def _selecting(workload: Workload) -> int:
     return len(selectors) + sum(selector.size for selector in selectors if selector)
 
 
-def _read_by_rules(workload: Workload) -> Iterator[Any]:
-    """Yield the values that rules read besides constraints; of at most ``MAX_READ`` + 1 containers."""
+def _read_by_rules(workload: Workload) -> list[Any]:
+    """Return the values that rules read besides constraints; of at most ``MAX_READ`` + 1 containers."""
     spec = workload.template.spec
-    yield workload.template.labels
+    read: list[Any] = [workload.template.labels, *[spec.get(name) for name in _READ]]
     if workload.kind.kind == STATEFUL_SET[1]:
-        yield member(workload.obj, "spec").get("volumeClaimTemplates")
-    yield from (spec.get(name) for name in _READ)
+        read.append(member(workload.obj, "spec").get("volumeClaimTemplates"))
     for name in ("containers", "initContainers"):
         containers = spec.get(name)
         for container in containers[: MAX_READ + 1] if isinstance(containers, list) else ():
             is_object = isinstance(container, dict)
-            yield [container.get(part) for part in _READ_OF_CONTAINERS] if is_object else container
+            read.append([container.get(part) for part in _READ_OF_CONTAINERS] if is_object else container)
+    return read
 
 
 def _affinity_lists(workload: Workload) -> Iterator[list[Any]]:

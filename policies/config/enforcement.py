@@ -24,7 +24,8 @@ from policies.manifests.fields import shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.workload import Workload
-from policies.rules.base import AtAdmission, RuleTarget, all_rules, unknown_rule
+from policies.model.workload_kinds import BUILT_IN_GROUPS
+from policies.rules.base import AtAdmission, Rule, RuleTarget, all_rules, unknown_rule
 
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
@@ -110,23 +111,16 @@ def enforcement_of(severity: Severity, settings: RuleSettings, strictest: Enforc
     return strictest
 
 
-def enforcement_at_admission(rule: str, severity: Severity, policies: Sequence[SpreadPolicy]) -> Enforcement:
-    """Return the enforcement that admission would apply to a finding of the linter.
+def severity_at_admission(rule: Rule, severity: Severity, *, built_in: bool) -> Severity:
+    """Return how bad a finding is at admission: an error only where the object alone proves it.
 
     Args:
-        rule: The rule's id.
-        severity: How bad the linter calls it, by the policies' settings.
-        policies: Those that hold the object; without any, nothing is denied.
+        rule: The rule.
+        severity: How bad the linter calls it.
+        built_in: Whether the object is of a kind of Kubernetes: what others make of their pods is not known.
     """
-    known, settings = all_rules().get(rule), rule_settings(policies, rule)
-    if not policies or known is None or known.target is not RuleTarget.WORKLOAD:
-        return Enforcement.AUDIT
-    if known.at_admission is AtAdmission.SKIP:
-        return Enforcement.AUDIT
-    certain = known.at_admission is AtAdmission.DENY or settings.severity is not None
-    if severity is Severity.ERROR and not certain:
-        severity = Severity.WARNING
-    return enforcement_of(severity, settings, strictest_of(policies))
+    certain = built_in and rule.at_admission is AtAdmission.DENY
+    return Severity.WARNING if severity is Severity.ERROR and not certain else severity
 
 
 def strictest_of(policies: Iterable[SpreadPolicy]) -> Enforcement:
@@ -156,6 +150,7 @@ class Exempting:
     annotated: Exemptions  #: What its annotations exempt from.
     target: EnforcementTarget  #: What exceptions select it by.
     today: date | None = None  #: The day for the expiry of exceptions; None lets every one hold.
+    built_in: bool = False  #: Whether it is of a kind of Kubernetes.
     _selected: dict[int, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -168,7 +163,24 @@ class Exempting:
             annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
             target=EnforcementTarget.of(workload, by_controller=by_controller),
             today=today,
+            built_in=workload.kind.group in BUILT_IN_GROUPS,
         )
+
+    def enforcement(self, rule: str, severity: Severity) -> Enforcement:
+        """Return the enforcement that admission would apply to a finding of the linter on the object.
+
+        Args:
+            rule: The rule's id.
+            severity: How bad the linter calls it, by the policies' settings.
+        """
+        known, settings = all_rules().get(rule), rule_settings(self.policies, rule)
+        if not self.policies or known is None or known.target is not RuleTarget.WORKLOAD:
+            return Enforcement.AUDIT
+        if known.at_admission is AtAdmission.SKIP:
+            return Enforcement.AUDIT
+        if settings.severity is None and not known.is_api_rule:
+            severity = severity_at_admission(known, severity, built_in=self.built_in)
+        return enforcement_of(severity, settings, strictest_of(self.policies))
 
     def find(self, rule: str, enforcement: Enforcement) -> Exemption | None:
         """Return why a rule is not enforced; None if it is."""

@@ -11,7 +11,6 @@ from policies.config.enforcement import (
     IGNORE_ANNOTATION,
     Exempting,
     ExemptionSource,
-    enforcement_at_admission,
     rule_settings,
 )
 from policies.config.spread_policy import SpreadPolicy
@@ -57,7 +56,7 @@ def in_force(
     findings, suppressed = [], []
     problems = dict.fromkeys(exempting.annotated.problems)
     for finding in found:
-        enforcement = enforcement_at_admission(finding.rule, finding.severity, exempting.policies)
+        enforcement = exempting.enforcement(finding.rule, finding.severity)
         exemption = exempting.find(finding.rule, enforcement)
         if exemption is not None:
             of_policy = exemption.source is ExemptionSource.POLICY

@@ -9,7 +9,7 @@ from datetime import date
 from policies.admission.injection import injection_patch
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import Injection, Skip, opts_out, plan_injection
-from policies.config.enforcement import Exempting, enforcement_at_admission, rule_settings
+from policies.config.enforcement import Exempting, rule_settings
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.lint.fix_edits import Fix, TextFixes, compatible_fixes
 from policies.lint.fix_targets import INJECTION, Fixable, Workspace, fixes_of
@@ -152,7 +152,7 @@ class Fixing:
             return opts_out(entry.annotations) or opts_out(entry.template.annotations)
         policies, by_controller = self.context.policies_for(entry), self.context.made_by_controller(entry)
         exempting = Exempting.of(entry, policies, by_controller=by_controller, today=self.today)
-        enforcement = enforcement_at_admission(found.rule, found.severity, exempting.policies)
+        enforcement = exempting.enforcement(found.rule, found.severity)
         return exempting.find(found.rule, enforcement) is not None
 
     def _injection(

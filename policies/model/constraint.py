@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
@@ -118,10 +118,12 @@ class Constraint(DocumentFields):
         policies = self.node_affinity_policy, self.node_taints_policy
         return self.topology_key, self.when_unsatisfiable, self.max_skew, self.min_domains, *policies
 
-    def without(self, dropped: Iterable[str]) -> Constraint:
+    def without(self, dropped: Collection[str]) -> Constraint:
         """Return the constraint with every field that a release drops at its default."""
+        if not dropped:
+            return self
         defaults = {name: value for field in dropped for name, value in _WITHOUT[field].items()}
-        return replace(self, **defaults) if defaults else self
+        return replace(self, **defaults)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the constraint as the API writes it, leaving out what equals the default.

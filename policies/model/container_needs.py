@@ -58,9 +58,9 @@ def images_of(spec: Mapping[str, Any]) -> Images:
     """Return the images of a pod; what names none has an empty name."""
     volumes = [volume["image"] for volume in object_items(spec.get("volumes")) if volume.get("image")]
     return Images(
-        tuple(_image(entry.get("image")) for entry in object_items(spec.get("containers"))),
-        tuple(_image(entry.get("image")) for entry in object_items(spec.get("initContainers"))),
-        tuple(_image(entry.get("reference")) for entry in object_items(volumes)),
+        tuple([_image(entry.get("image")) for entry in object_items(spec.get("containers"))]),
+        tuple([_image(entry.get("image")) for entry in object_items(spec.get("initContainers"))]),
+        tuple([_image(entry.get("reference")) for entry in object_items(volumes)]),
     )
 
 

@@ -89,10 +89,11 @@ def read_interpod_terms(
         path: Where the spec is.
         found: Takes what is wrong.
     """
-    affinity, where = spec.get("affinity"), path.child("affinity")
+    affinity = spec.get("affinity")
     if not isinstance(affinity, dict):
         # The reader of node affinity records it.
         return NO_TERMS
+    where = path.child("affinity")
     lists: list[tuple[InterPodTerm, ...]] = []
     for strength in (REQUIRED, PREFERRED):
         for kind in ("podAffinity", "podAntiAffinity"):
@@ -128,7 +129,7 @@ def _read_term(
             keys = _read_texts(raw, member, path, found)
             added = (Requirement(key, operator, (labels[key],)) for key in keys if key in labels)
             missing = tuple(entry for entry in added if entry not in selector.match_expressions)
-            selector = replace(selector, match_expressions=selector.match_expressions + missing)
+            selector = selector.narrowed(*missing)
     names = frozenset(_read_texts(raw, "namespaces", path, found))
     where = path.child("namespaceSelector")
     namespace_selector = read_label_selector(raw.get("namespaceSelector"), where, found)

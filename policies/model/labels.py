@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from policies.manifests.fields import (
     ErrorList,
@@ -84,8 +83,7 @@ class Operator(StrEnum):
     DOES_NOT_EXIST = "DoesNotExist"
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One condition on one label; ``values`` is empty for Exists and DoesNotExist."""
 
     key: str
@@ -123,8 +121,7 @@ class Requirement:
         return entry
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelSelector(NamedTuple):
     """A label selector: every requirement must hold, so one without any matches everything.
 
     ``match_labels`` and ``match_expressions`` stay apart so that ``to_dict`` writes what was read. As text it
@@ -158,11 +155,13 @@ class LabelSelector:
 
     def narrowed(self, *more: Requirement) -> LabelSelector:
         """Return a selector that has further requirements."""
-        return replace(self, match_expressions=(*self.match_expressions, *more))
+        return self._replace(match_expressions=(*self.match_expressions, *more))
 
     @property
     def size(self) -> int:
         """How many things are compared with labels at most."""
+        if not self.match_expressions:
+            return len(self.match_labels)
         values = sum(1 + len(entry.values) // VALUES_A_COMPARISON for entry in self.match_expressions)
         return len(self.match_labels) + values
 

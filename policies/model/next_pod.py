@@ -8,7 +8,7 @@ admission plugin DefaultTolerationSeconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from policies.manifests.fields import ErrorList, descend, member, text_member
@@ -85,16 +85,21 @@ def next_pod(workload: Workload, revision: Revision | None = None) -> Workload:
     pod["metadata"] |= {"name": pod_title, "namespace": workload.namespace}
     if kind.kind == "StatefulSet" and isinstance(pod["spec"], dict):
         _add_claims(pod["spec"], obj, pod_title)
-    owner, selector = _owner(obj, kind, name, revision), None
+    owner = _owner(obj, kind, name, revision)
     reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "controller": True}
     pod["metadata"]["ownerReferences"] = [reference]
-    if (kind.group, kind.kind) in SELECTING_KINDS or kind.revision_label is not None:
-        selector = workload.selector
-    if kind.revision_label is not None and revision is not None:
-        selector = None  # The ReplicaSet's own, which the cluster has.
-    elif selector is not None and kind.revision_label is not None:
-        selector = _narrowed(selector, kind.revision_label, pod["metadata"]["labels"])
-    return Workload.read(pod, POD_KIND, workload.namespace, release=workload.release, owner_selector=selector)
+    labels = pod["metadata"]["labels"]
+
+    def owner_selector() -> LabelSelector | None:
+        if kind.revision_label is None:
+            return workload.selector if (kind.group, kind.kind) in SELECTING_KINDS else None
+        if revision is not None or workload.selector is None:
+            return None  # The ReplicaSet's own, which the cluster has, or of none.
+        return _narrowed(workload.selector, kind.revision_label, labels)
+
+    return Workload.read(
+        pod, POD_KIND, workload.namespace, release=workload.release, read_owner_selector=owner_selector
+    )
 
 
 def pod_revision(workload: Workload, revision: Revision | None) -> PodRevision | None:
@@ -122,8 +127,8 @@ def _narrowed(selector: LabelSelector, label: str, labels: object) -> LabelSelec
     """Return the selector of the ReplicaSet that is made for one revision of a workload."""
     value = labels.get(label) if isinstance(labels, dict) else None
     others = tuple(pair for pair in selector.match_labels if pair[0] != label)
-    return replace(
-        selector, match_labels=(*others, (label, value if isinstance(value, str) else PLACEHOLDER))
+    return selector._replace(
+        match_labels=(*others, (label, value if isinstance(value, str) else PLACEHOLDER))
     )
 
 

@@ -9,10 +9,9 @@ Source: ``component-helpers/scheduling/corev1/nodeaffinity``, ``apimachinery/pkg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from policies.manifests.fields import (
     WRONG_TYPE,
@@ -59,8 +58,7 @@ COMPARISON = (NodeOperator.GREATER_THAN, NodeOperator.LESS_THAN)
 NUMBER_COMPARISONS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRequirement:
+class NodeRequirement(NamedTuple):
     """One condition on one label or field of a node."""
 
     key: str
@@ -93,8 +91,7 @@ class NodeRequirement:
 NEVER = NodeRequirement("", NodeOperator.IN)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSelectorTerm:
+class NodeSelectorTerm(NamedTuple):
     """Requirements that must all hold: ``expressions`` of labels, ``fields`` of the node's name."""
 
     expressions: tuple[NodeRequirement, ...] = ()
@@ -118,8 +115,7 @@ class NodeSelectorTerm:
         return frozenset.intersection(*listed) if listed else None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeAffinity:
+class NodeAffinity(NamedTuple):
     """The nodes that a pod requires."""
 
     node_selector: tuple[tuple[str, str], ...] = ()  #: Labels that a node must have.
@@ -168,7 +164,7 @@ class NodeAffinity:
         frozenset({'n1'})
         """
         pin = NodeRequirement(NAME_FIELD, NodeOperator.IN, (name,))
-        return replace(self, terms=(NodeSelectorTerm(fields=(pin,)),))
+        return self._replace(terms=(NodeSelectorTerm(fields=(pin,)),))
 
     def node_names(self, *, one_conflict_is_enough: bool = False) -> frozenset[str] | None:
         """Return the names to which the scheduler narrows its search beforehand; None for all nodes.
@@ -300,8 +296,10 @@ def _is_usable_field(requirement: NodeRequirement) -> bool:
     return requirement.operator in EQUALITY and len(requirement.values) == 1
 
 
-def comparisons(terms: Iterable[NodeSelectorTerm]) -> int:
+def comparisons(terms: Collection[NodeSelectorTerm]) -> int:
     """Return how many times nodes are compared with terms, each in the time of one requirement."""
+    if not terms:
+        return 0
     requirements = [(*term.expressions, *term.fields) for term in terms]
     values = sum(len(entry.values) // VALUES_A_COMPARISON for term in requirements for entry in term)
     # Of each value of a label it is found out which number it is.

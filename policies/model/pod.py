@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from policies.manifests.fields import (
@@ -36,6 +37,8 @@ NOT_STARTED: Final = 2**62
 #: The condition and the reason of a pod that the scheduler evicts.
 _DISRUPTION, _PREEMPTION = "DisruptionTarget", "PreemptionByScheduler"
 
+#: Places of a pod, or of a template, of which the paths are kept: each kind has one.
+MAX_PATHS: Final = 64
 _NAMESPACE = METADATA.child("namespace")
 _NODE_NAME = SPEC.child("nodeName")
 _PHASE = STATUS.child("phase")
@@ -202,17 +205,17 @@ def read_pod(
         namespace: Where the pod goes, whatever it names; by default the namespace that it names.
         reading: How its release reads it.
     """
-    metadata_path, path = at.child("metadata"), at.child("spec")
+    metadata_path, labels_path, path, tolerations_path, gates_path = _paths_of(at)
     metadata = found.mapping(pod.get("metadata"), metadata_path)
     spec = found.mapping(pod.get("spec"), path)
     own = found.text_of(metadata, "namespace", metadata_path)
     namespace = namespace or own or DEFAULT_NAMESPACE
-    labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
+    labels = found.labels(metadata.get("labels"), labels_path)
     name = found.text_of(metadata, "name", metadata_path)
     merged = labels if reading.affinity_label_keys else {}
     node_name = found.text_of(spec, "nodeName", path)
     affinity = read_node_affinity(spec, path, found)
-    tolerations = read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
+    tolerations = read_tolerations(spec.get("tolerations"), tolerations_path, found)
     usual, amounts = usual_held(spec), None
     if usual is None:
         amounts = PodAmounts(spec, path, found, reading=reading.amounts)
@@ -225,7 +228,7 @@ def read_pod(
         affinity=affinity,
         tolerations=tolerations,
         requests=usual.requests,
-        gated=bool(found.items(spec.get("schedulingGates"), path.child("schedulingGates"))),
+        gated=bool(found.items(spec.get("schedulingGates"), gates_path)),
         unmodeled=tuple(_unmodeled(spec)),
         assumed=usual.assumed,
         terms=read_interpod_terms(spec, merged, namespace, path, found),
@@ -242,6 +245,13 @@ def read_pod(
         nominated_node=text_member(pod.get("status"), "nominatedNodeName"),
         owner=owner_of_pod(labels, metadata),
     )
+
+
+@lru_cache(MAX_PATHS)
+def _paths_of(at: FieldPath) -> tuple[FieldPath, FieldPath, FieldPath, FieldPath, FieldPath]:
+    """Return the paths of metadata, labels, spec, tolerations and gates of a pod, or of its template."""
+    metadata, spec = at.child("metadata"), at.child("spec")
+    return metadata, metadata.child("labels"), spec, spec.child("tolerations"), spec.child("schedulingGates")
 
 
 def _priority(spec: Mapping[str, Any]) -> int:

@@ -7,7 +7,6 @@ What is of the wrong type is recorded and read as absent. Source: ``k8s.io/api/c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from sys import intern
 from typing import Any, Final
 
@@ -336,7 +335,7 @@ def _migrated(
         return None
     return tuple(
         NodeSelectorTerm(
-            tuple(replace(entry, key=renamed.get(entry.key, entry.key)) for entry in term.expressions)
+            tuple(entry._replace(key=renamed.get(entry.key, entry.key)) for entry in term.expressions)
             + added,
             term.fields,
         )

@@ -7,7 +7,6 @@ Source: ``api/core/v1/toleration.go`` and ``FindMatchingUntoleratedTaint``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -74,8 +73,7 @@ TRANSIENT_TAINTS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Toleration:
+class Toleration(NamedTuple):
     """A set of taints that a pod tolerates; an empty key or effect matches every one."""
 
     key: str = ""

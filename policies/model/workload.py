@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -121,7 +121,7 @@ class ConstraintEntry:
     path: FieldPath  #: Its path in the object.
     raw: Mapping[str, Any]  #: As it was written, without what is wrong with it.
 
-    @property
+    @cached_property
     def is_hard(self) -> bool:
         """Whether it keeps pods pending (DoNotSchedule)."""
         return self.constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
@@ -146,8 +146,8 @@ class Workload:
     #: that the API server gives, unless the reader knows better.
     stored: bool = False
     user: str | None = None  #: Who sends it to the API server; None for an object of a file.
-    #: The owner's selector, where it is known but the owner is not in the cluster.
-    owner_selector: LabelSelector | None = None
+    #: Returns the owner's selector, where it is known but the owner is not in the cluster.
+    read_owner_selector: Callable[[], LabelSelector | None] | None = None
     folder: str = ""  #: The folder of its file; empty where it has none.
     unstated: ReplicaNumber = ONE_REPLICA  #: How many replicas are meant where it leaves it out.
 
@@ -251,6 +251,11 @@ class Workload:
         return LabelSelector.parse(raw)
 
     @cached_property
+    def owner_selector(self) -> LabelSelector | None:
+        """The selector of its owner, where it is known but the owner is not in the cluster."""
+        return None if self.read_owner_selector is None else self.read_owner_selector()
+
+    @cached_property
     def own_pods(self) -> LabelSelector | None:
         """The selector of its own pods, with which the cluster is asked for them: see ``owner_of_pod``.
 
@@ -314,9 +319,10 @@ class Workload:
     @cached_property
     def pod_affinity(self) -> PodAffinity:
         """The terms of pod affinity and anti-affinity of its pods."""
-        raw, path = self.template.spec.get("affinity"), self.pod_path.child("spec", "affinity")
+        raw = self.template.spec.get("affinity")
         if not raw:
             return NO_POD_AFFINITY
+        path = self.pod_path.child("spec", "affinity")
         return read_pod_affinity(raw, path, label_keys=self.release.affinity_label_keys)
 
     def lists_pair(self, topology_key: str, action: str) -> bool:

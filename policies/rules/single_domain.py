@@ -83,12 +83,12 @@ def _text(workload: Workload, declared: ConstraintEntry, context: Context) -> st
         return (
             f"has one domain, {listed[0]}: there is nothing to spread over" if len(set(listed)) == 1 else None
         )
-    carrying = inventory.nodes_with(key)
     domains = _domains(workload, declared, inventory, context)
     if len(domains) != 1 or set(listed) - {domains[0].value}:
         return None
     value, nodes = domains[0].value, domains[0].nodes
     node = nodes[0].name if len(nodes) == 1 else f"all {len(nodes)} nodes"
+    carrying = inventory.nodes_with(key)
     if len(carrying) == 1:
         return f"has one domain: {node} with {key} {_have(nodes)} the value {value}"
     all_nodes = sum(map(len, carrying.values()))

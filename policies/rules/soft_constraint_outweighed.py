@@ -94,8 +94,10 @@ def _overruled(profile: Profile) -> str | None:
     name = profile.scheduler_name
     if not profile.spreads(WhenUnsatisfiable.SCHEDULE_ANYWAY):
         return f"profile {name} has no {SPREADING} score plugin: it has no effect"
+    if profile.fit.strategy is not StrategyType.MOST_ALLOCATED:
+        return None
     packing, spreading = profile.weight(PACKING), profile.weight(SPREADING)
-    if profile.fit.strategy is not StrategyType.MOST_ALLOCATED or packing <= spreading:
+    if packing <= spreading:
         return None
     return (
         f"profile {name} gives bin packing ({PACKING} {StrategyType.MOST_ALLOCATED}, weight {packing}) more "

@@ -67,4 +67,4 @@ def required_keys(constraints: Iterable[Constraint], when: WhenUnsatisfiable) ->
 
     The hard constraints of a pod are taken together, and so are the soft ones but for the system defaults.
     """
-    return frozenset(entry.topology_key for entry in constraints if entry.when_unsatisfiable is when)
+    return frozenset([entry.topology_key for entry in constraints if entry.when_unsatisfiable is when])

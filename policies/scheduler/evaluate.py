@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from policies.scheduler.plugins.nodeaffinity import gone_node
 from policies.scheduler.plugins.podtopologyspread import filtering, scoring
 from policies.scheduler.preemption.dry_run import NodeFilter
 from policies.scheduler.preemption.preempt import attempt
-from policies.scheduler.profile import DEFAULT_PREEMPTION
+from policies.scheduler.profile import DEFAULT_PREEMPTION, Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import (
     FilterResult,
@@ -49,7 +49,7 @@ def evaluate(
             their budgets. What ScheduleAnyway constraints count is there in any case.
     """
     with index.reading():
-        return _evaluate(request, index, sampler, filters_only=filters_only)
+        return _evaluate(request, NodeView(index, request.pod), sampler, filters_only=filters_only)
 
 
 def evaluate_unless_feasible(request: SchedulingRequest, index: ClusterIndex) -> SchedulingResult | None:
@@ -57,10 +57,13 @@ def evaluate_unless_feasible(request: SchedulingRequest, index: ClusterIndex) ->
     with index.reading():
         view = NodeView(index, request.pod)
         # Nominated pods may be in the way of some.
-        if not index.nominated_pods() and pre_filter(view, request) is None and passing(view, request).any():
-            return None
+        known: dict[Plugin, Rejections] = {}
+        if not index.nominated_pods() and pre_filter(view, request) is None:
+            found, known = passing(view, request)
+            if found.any():
+                return None
         # Whom preemption would evict is not looked at: the filters alone decide whether it may help.
-        result = _evaluate(request, index, None, filters_only=True)
+        result = _evaluate(request, view, None, filters_only=True, known=known)
         return None if result.feasible.any() else result
 
 
@@ -136,11 +139,16 @@ def _unschedulable(
 
 
 def _evaluate(
-    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, filters_only: bool
+    request: SchedulingRequest,
+    view: NodeView,
+    sampler: NodeSampler | None,
+    *,
+    filters_only: bool,
+    known: Mapping[Plugin, Rejections] | None = None,
 ) -> SchedulingResult:
-    view = NodeView(index, request.pod)
+    index = view.index
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
-    rejections, checks, feasible = _filtered(request, view, stopped)
+    rejections, checks, feasible = _filtered(request, view, stopped, known)
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
     scores = scoring.score_nodes(view, request, feasible)
@@ -178,10 +186,13 @@ def _evaluate(
 
 
 def _filtered(
-    request: SchedulingRequest, view: NodeView, stopped: Rejections | None
+    request: SchedulingRequest,
+    view: NodeView,
+    stopped: Rejections | None,
+    known: Mapping[Plugin, Rejections] | None,
 ) -> tuple[tuple[Rejections, ...], list[FilterResult], NDArray[np.bool_]]:
     """Return the rejections, nominated pods counted, the checks of constraints, and the feasible nodes."""
-    rejections, feasible = filter_nodes(view, request, stopped)
+    rejections, feasible = filter_nodes(view, request, stopped, known)
     checks = [
         check for each in rejections if isinstance(each, filtering.SpreadRejections) for check in each.checks
     ]

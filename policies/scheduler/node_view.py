@@ -136,7 +136,7 @@ class NodeView(ResourceView):
             if self._pods is None or selector is None:
                 counted = np.zeros(len(self.slots), np.int64)
             else:
-                counted = self._pods.count_by_node(selector, slots=self._nodes.slots)[self.slots]
+                counted = self._pods.count_by_node(selector, slots=self._nodes.slots).take(self.slots)
             self._counted[selector] = counted
         return counted
 

@@ -83,9 +83,10 @@ SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
 
 #: The plugins whose rejections follow from what pods hold of nodes, or from claims, bound along with pods.
 _OF_PODS: Final = OF_CLAIMS | {Plugin.NODE_RESOURCES_FIT}
-#: Those whose rejections do so for some pods.
-_OF_PODS_AT_TIMES: Final[Mapping[Plugin, Callable[[NodeView, SchedulingRequest], bool]]] = MappingProxyType(
+#: Those whose rejections do so, and whether they do for a pod.
+_FOLLOWS_PODS: Final[Mapping[Plugin, Callable[[NodeView, SchedulingRequest], bool]]] = MappingProxyType(
     {
+        **dict.fromkeys(_OF_PODS, lambda _view, _request: True),
         Plugin.NODE_PORTS: lambda _, request: bool(request.pod.ports),
         Plugin.POD_TOPOLOGY_SPREAD: lambda _, request: any(each.is_hard for each in request.constraints),
         Plugin.INTER_POD_AFFINITY: interpodaffinity.follows_pods,
@@ -95,8 +96,7 @@ _OF_PODS_AT_TIMES: Final[Mapping[Plugin, Callable[[NodeView, SchedulingRequest],
 
 def follows_pods(plugin: Plugin, view: NodeView, request: SchedulingRequest) -> bool:
     """Return whether what a plugin rejects may follow from the pods that run, and not from nodes alone."""
-    at_times = _OF_PODS_AT_TIMES.get(plugin)
-    return plugin in _OF_PODS if at_times is None else at_times(view, request)
+    return plugin in _FOLLOWS_PODS and _FOLLOWS_PODS[plugin](view, request)
 
 
 def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
@@ -143,7 +143,12 @@ class Filtered(NamedTuple):
     feasible: NDArray[np.bool_]
 
 
-def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections | None = None) -> Filtered:
+def filter_nodes(
+    view: NodeView,
+    request: SchedulingRequest,
+    stopped: Rejections | None = None,
+    known: Mapping[Plugin, Rejections] | None = None,
+) -> Filtered:
     """Return the nodes that each plugin of the profile rejects, with the reasons, in the profile's order.
 
     What follows from the nodes alone is kept for the next pod of the same request.
@@ -154,13 +159,12 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
         stopped: What rejects all nodes before any filter runs: the first of all. The plugins that look at the
             claims of the pod cannot run then, nor do they run for a pod without volumes; those of the others
             are what else is in the way.
+        known: What plugins rejected for ``passing``.
     """
-    plugins = request.profile.filters
-    if stopped is not None or request.pod.volumes is NO_VOLUMES:
-        plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
-    lasting = tuple(plugin for plugin in plugins if not follows_pods(plugin, view, request))
+    plugins, lasting = _running(view, request, without_claims=stopped is not None)
     kept = view.of_request(lasting, request, lambda: lasting_rejections(view, request, lasting))
-    found = [kept.rejections.get(plugin) or FILTERS[plugin](view, request) for plugin in plugins]
+    known = {**(known or {}), **kept.rejections}
+    found = [known.get(plugin) or FILTERS[plugin](view, request) for plugin in plugins]
     feasible = kept.passed.copy()
     for rejected in found:
         if rejected.reasons and rejected.plugin not in kept.rejections:
@@ -170,20 +174,34 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
     return Filtered(tuple(found), feasible)
 
 
-def passing(view: NodeView, request: SchedulingRequest) -> NDArray[np.bool_]:
-    """Return the nodes that all filters let pass, as ``filter_nodes`` does, without reasons for others."""
-    plugins = request.profile.filters
-    if request.pod.volumes is NO_VOLUMES:
-        plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
-    of_pods = {plugin for plugin in plugins if follows_pods(plugin, view, request)}
-    lasting = tuple(plugin for plugin in plugins if plugin not in of_pods)
-    passed = lasting_rejections(view, request, lasting).passed
-    for plugin in of_pods:
+class Passing(NamedTuple):
+    """The nodes that all filters let pass, of shape ``(n,)``, and rejections found on the way."""
+
+    feasible: NDArray[np.bool_]
+    known: dict[Plugin, Rejections]
+
+
+def passing(view: NodeView, request: SchedulingRequest) -> Passing:
+    """Return the nodes that all filters let pass, as ``filter_nodes`` does, without all reasons."""
+    plugins, lasting = _running(view, request)
+    feasible, known = lasting_rejections(view, request, lasting).passed, dict[Plugin, Rejections]()
+    for plugin in plugins:
         if plugin is Plugin.NODE_RESOURCES_FIT:
-            passed = passed & ~noderesources.lacking_any(view, request)
-        else:
-            passed = passed & (FILTERS[plugin](view, request).of_node == 0)
-    return passed
+            feasible = feasible & ~noderesources.lacking_any(view, request)
+        elif plugin not in lasting:
+            known[plugin] = rejected = FILTERS[plugin](view, request)
+            feasible = feasible & (rejected.of_node == 0)
+    return Passing(feasible, known)
+
+
+def _running(
+    view: NodeView, request: SchedulingRequest, *, without_claims: bool = False
+) -> tuple[tuple[Plugin, ...], tuple[Plugin, ...]]:
+    """Return the plugins that filter, and those of them whose rejections follow from the nodes alone."""
+    plugins = request.profile.filters
+    if without_claims or request.pod.volumes is NO_VOLUMES:
+        plugins = tuple([plugin for plugin in plugins if plugin not in OF_CLAIMS])
+    return plugins, tuple([plugin for plugin in plugins if not follows_pods(plugin, view, request)])
 
 
 def score_nodes(

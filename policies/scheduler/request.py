@@ -168,7 +168,9 @@ def apply_constraint(
 
 
 def _narrowed(selector: LabelSelector, keys: tuple[str, ...], labels: Mapping[str, str]) -> LabelSelector:
-    added = tuple(Requirement(key, Operator.IN, (labels[key],)) for key in keys if key in labels)
+    if not keys:
+        return selector
+    added = [Requirement(key, Operator.IN, (labels[key],)) for key in keys if key in labels]
     # What the API server has merged already is not added twice.
-    added = tuple(requirement for requirement in added if requirement not in selector.match_expressions)
-    return replace(selector, match_expressions=selector.match_expressions + added) if added else selector
+    added = [requirement for requirement in added if requirement not in selector.match_expressions]
+    return selector.narrowed(*added) if added else selector

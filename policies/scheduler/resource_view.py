@@ -25,6 +25,10 @@ MOST_DERIVED: Final = 128
 MOST_REQUESTS: Final = 4096
 
 
+#: Stands for a value that is not kept.
+_NOT_KEPT: Final[Any] = object()
+
+
 class Identity:
     """A key that equals that of the same object alone, which it keeps; most values take longer to hash."""
 
@@ -112,12 +116,12 @@ class ResourceView:
             compute: Returns it; it must not be changed.
         """
         kept = self._derived.kept
-        if key not in kept:
+        found: T = kept.get(key, _NOT_KEPT)
+        if found is _NOT_KEPT:
             if len(kept) >= MOST_DERIVED:
                 kept.clear()
                 self._derived.of_requests.clear()
-            kept[key] = compute()
-        found: T = kept[key]
+            found = kept[key] = compute()
         return found
 
     def of_request(self, key: Hashable, request: object, compute: Callable[[], T]) -> T:
@@ -214,4 +218,4 @@ class ResourceView:
 
     def _row(self, table: Table, name: str) -> NDArray[np.int64]:
         row = table.find(name)
-        return np.zeros(len(self.slots), np.int64) if row is None else row[self.slots]
+        return np.zeros(len(self.slots), np.int64) if row is None else row.take(self.slots)

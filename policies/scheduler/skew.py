@@ -24,7 +24,7 @@ def global_minimum(applied: AppliedConstraint, matching: NDArray[np.int64]) -> i
     """
     if not len(matching) or (applied.is_hard and len(matching) < applied.constraint.min_domains):
         return 0
-    return int(matching.min())
+    return int(np.minimum.reduce(matching))
 
 
 def skew(applied: AppliedConstraint, matching: NDArray[np.int64]) -> int:

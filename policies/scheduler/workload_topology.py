@@ -60,7 +60,7 @@ class WorkloadTopology:
     ) -> WorkloadTopology:
         """Return the nodes for a workload; those with equal affinity, tolerations and keys share them."""
         when = WhenUnsatisfiable.DO_NOT_SCHEDULE if hard else WhenUnsatisfiable.SCHEDULE_ANYWAY
-        keys = required_keys((declared.constraint for declared in workload.constraints), when)
+        keys = required_keys([declared.constraint for declared in workload.constraints], when)
         depends_on = (cls, workload.tolerations, workload.affinity, keys, version)
         known = cluster.memo.get(depends_on)
         if known is None:

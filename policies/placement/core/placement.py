@@ -293,7 +293,7 @@ def _as_revision(pod: Workload, other: Workload) -> Workload:
     metadata = {**pod.metadata, "labels": {**member(pod.metadata, "labels"), **revision}}
     obj = {**pod.obj, "metadata": metadata}
     read = Workload.read(obj, pod.kind, pod.namespace, release=pod.release)
-    return replace(read, owner=other.owner, owner_selector=other.owner_selector)
+    return replace(read, owner=other.owner, read_owner_selector=other.read_owner_selector)
 
 
 def _in_force(

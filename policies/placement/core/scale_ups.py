@@ -135,7 +135,8 @@ class SimulatedScaleUps:
         }
         obj = {**pod.obj, "metadata": {**pod.metadata, "labels": labels}}
         other = Workload.read(obj, pod.kind, pod.namespace, release=pod.release)
-        of_other = replace(prepared, pod=replace(other, owner=pod.owner, owner_selector=pod.owner_selector))
+        as_revision = replace(other, owner=pod.owner, read_owner_selector=pod.read_owner_selector)
+        of_other = replace(prepared, pod=as_revision)
         return prepare(prepared.workload, self._context, revision_of=of_other).request
 
 

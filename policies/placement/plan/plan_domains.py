@@ -124,7 +124,7 @@ def _said(value: object) -> str:
     """Return the value of a constraint's field in a sentence."""
     if value is None:
         return "none"
-    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) or "none" if type(value) is tuple else str(value)
 
 
 def _compared_part(applied: AppliedConstraint) -> tuple[Constraint, ConstraintOrigin]:
@@ -157,8 +157,7 @@ def _of_every_revision(applied: AppliedConstraint) -> AppliedConstraint:
         return applied
     return replace(
         applied,
-        selector=replace(
-            selector,
+        selector=selector._replace(
             match_labels=tuple(pair for pair in selector.match_labels if pair[0] not in REVISION_LABELS),
             match_expressions=tuple(
                 entry for entry in selector.match_expressions if entry.key not in REVISION_LABELS

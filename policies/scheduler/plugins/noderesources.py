@@ -50,20 +50,21 @@ def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
     """Return the nodes with less left of a resource than the pod requests: ``fitsRequest``."""
     compared = view.of_request("compared", request, lambda: compared_requests(request))
     key = ("lacking", *compared.items())
-    found = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
-    *lacking, too_small = found
-    if not found.any():
+    lacking = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
+    if not lacking.any():
         # Most nodes have enough of everything.
-        return Rejections(Plugin.NODE_RESOURCES_FIT, (), np.zeros(len(too_small), np.intp))
-    if not request.behavior.oversized_requests_are_unresolvable:
-        too_small = np.zeros_like(too_small)
+        return Rejections(Plugin.NODE_RESOURCES_FIT, (), np.zeros(len(view.slots), np.intp))
+    too_small = np.zeros(len(view.slots), np.bool_)
+    if request.behavior.oversized_requests_are_unresolvable:
+        for name, amount in compared.items():
+            too_small |= amount > view.resource(name)[0]
     texts = [TOO_MANY_PODS, *map(insufficient, compared)]
-    return fit_rejections(texts, lacking, too_small)
+    return fit_rejections(texts, list(lacking), too_small)
 
 
 def lacking_any(view: NodeView, request: SchedulingRequest) -> NDArray[np.bool_]:
     """Return the nodes that ``filter_nodes`` rejects, shape ``(n,)``, without reasons."""
-    lacking: NDArray[np.bool_] = np.logical_or.reduce(_lacking(view, compared_requests(request))[:-1])
+    lacking: NDArray[np.bool_] = np.logical_or.reduce(_lacking(view, compared_requests(request)))
     return lacking
 
 
@@ -94,17 +95,11 @@ def compared_requests(request: SchedulingRequest) -> dict[str, int]:
 
 
 def _lacking(view: ResourceView, compared: Mapping[str, int]) -> NDArray[np.bool_]:
-    """Return where no pod fits, where each resource lacks, and where an empty node lacks one.
-
-    The shape is ``(resources + 2, n)``.
-    """
-    lacking = np.zeros((len(compared) + 2, len(view.slots)), np.bool_)
-    allocatable, used = view.resource(PODS)
-    lacking[0] = used + 1 > allocatable
-    for row, (name, amount) in enumerate(compared.items(), start=1):
+    """Return where no pod more fits, and where each resource lacks; shape ``(1 + resources, n)``."""
+    lacking = np.empty((1 + len(compared), len(view.slots)), np.bool_)
+    for row, (name, amount) in enumerate([(PODS, 1), *compared.items()]):
         allocatable, used = view.resource(name)
-        lacking[row] = amount > allocatable - used
-        lacking[-1] |= amount > allocatable
+        np.greater(amount, allocatable - used, out=lacking[row])
     return lacking
 
 
@@ -192,7 +187,7 @@ class ResourceVerdict:
     def _compute(self, nodes: ResourceView) -> Amounts:
         found = np.zeros((2, len(nodes.slots)), np.int64)
         if self._compared is not None:
-            found[0] = np.logical_or.reduce(_lacking(nodes, self._compared)[:-1])
+            found[0] = np.logical_or.reduce(_lacking(nodes, self._compared))
         if self._weight:
             found[1] += _fit_scores(nodes, self._fit, self._wanted) * self._weight
         if self._amounts is not None:

@@ -12,6 +12,7 @@ from policies.admission.review_cost import ReviewLimits
 from policies.admission.validation import decide_validation
 from policies.config.enforcement import Exempting, known_rules
 from policies.config.spread_policy import Enforcement, PolicyException
+from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context
@@ -185,3 +186,21 @@ def test_an_exception_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [None] * len(rules) == [exempting.find(rule, Enforcement.DENY) for rule in rules]
     assert 20 == len(compared)
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "rule", "expected"),
+    [
+        ("Deployment", "apps", "selector-missing", Enforcement.DENY),
+        ("Rollout", "argoproj.io", "selector-missing", Enforcement.WARN),
+        ("Rollout", "argoproj.io", "max-skew-not-positive", Enforcement.DENY),
+    ],
+)
+def test_what_admission_would_do_depends_on_the_group(
+    kind: str, group: str, rule: str, expected: Enforcement
+) -> None:
+    """What others make of their pods is not known for sure; what the API server refuses of any pod is."""
+    workload = Workload.read(a_workload(kind, group), kind_of(kind, group), "shop")
+    exempting = Exempting.of(workload, [policy_of(enforcement="deny")], by_controller=False, today=None)
+
+    assert expected is exempting.enforcement(rule, Severity.ERROR)

@@ -11,7 +11,7 @@ import pytest
 from policies import rules
 from policies.admission.admission_rules import rules_at_admission
 from policies.config.context import AdmissionContext
-from policies.config.enforcement import enforcement_at_admission
+from policies.config.enforcement import Exempting
 from policies.config.loader import build
 from policies.config.spread_policy import Enforcement
 from policies.lint.run import Selection, lint
@@ -112,7 +112,9 @@ def test_a_rule_is_one_file(
     assert rule in Selection().rules()
     assert (at_admission is not AtAdmission.SKIP) == (rule in rules_at_admission())
     policy = build(a_policy(enforcement="deny"))
-    assert EXPECTED[at_admission] is enforcement_at_admission(rule.id, rule.severity, [policy])
+    workload = Workload.read(a_workload(), kind_of("Deployment", "apps"), "shop")
+    exempting = Exempting.of(workload, [policy], by_controller=False, today=None)
+    assert EXPECTED[at_admission] is exempting.enforcement(rule.id, rule.severity)
 
 
 HALF_WRITTEN = {
