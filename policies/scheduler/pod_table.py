@@ -193,8 +193,10 @@ class PodTable:
         A terminating pod will be gone before the next one starts (kubernetes/kubernetes#87621), though it
         still holds what it has.
         """
-        nodes = self._node.view()[self._selected(selector)]
-        return np.bincount(nodes, minlength=slots)
+        sets = self.label_sets.select(selector)
+        if not sets.any():
+            return np.zeros(slots, np.intp)  # As of what is new.
+        return np.bincount(self._node.view()[self._of_sets(sets)], minlength=slots)
 
     def nodes_of_all(self, selectors: Iterable[LabelSelector]) -> NDArray[np.int32]:
         """Return the node slot of each pod that every selector selects, terminating ones too."""
@@ -253,7 +255,11 @@ class PodTable:
         ]
 
     def _selected(self, selector: LabelSelector) -> NDArray[np.bool_]:
-        selected: NDArray[np.bool_] = self.label_sets.select(selector)[self._label_set.view()]
+        return self._of_sets(self.label_sets.select(selector))
+
+    def _of_sets(self, sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which pods have some sets of labels and are not being deleted."""
+        selected: NDArray[np.bool_] = sets[self._label_set.view()]
         selected &= ~self._terminating.view()
         return selected
 
