@@ -42,6 +42,8 @@ CLAIM_STEPS: Final = 600
 #: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
 #: out, and of a topology key of pod affinity, for the room under one pod a domain, of the first one more.
 REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS, FIRST_STEPS = 3, 10, 10, 12, 20
+#: Steps for each node of finding out where the pods could go: for hard constraints, and once more for soft.
+ACTION_STEPS: Final = 5
 #: Steps of comparing a taint with a toleration.
 TAINT_STEPS: Final = 6
 #: Searches for the room under keys together that are paid with the nodes, and steps of each further one.
@@ -160,7 +162,7 @@ class ReviewCost:
         """
         if why := self.of_all or self.of_others:
             raise TooManyStepsError(why)
-        template = descend(self.workload.obj, self.workload.kind.template, ErrorList())
+        template = descend(self.workload.obj, self.workload.kind.template)
         if (size := size_of(template, MAX_TEMPLATE)) > MAX_TEMPLATE:
             raise TooManyStepsError(f"its pod template has more than {MAX_TEMPLATE} entries")
         workload = self.workload
@@ -234,6 +236,7 @@ class ReviewCost:
         asked = REQUIREMENT_STEPS * _requirements(workload) + KEY_STEPS * len(keys)
         asked += FIRST_STEPS if keys else 0
         asked += CONSTRAINT_STEPS * len(workload.constraints) + HARD_STEPS * hard
+        asked += ACTION_STEPS * (bool(hard) + (hard < len(workload.constraints)))
         # One search for all constraints, and one more with each key of pod affinity that nodes have.
         of_nodes = () if self.inventory is None or not hard else self.inventory.keys
         searches = max(0, 1 + len(keys.intersection(of_nodes)) - FREE_SEARCHES)

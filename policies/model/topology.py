@@ -6,13 +6,19 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from policies.model.cluster_kinds import CLAIM
 from policies.model.node import Node, without_transient
 from policies.model.priority import PriorityClass
 from policies.model.storage import Storage
 from policies.model.storage_objects import PersistentVolumeClaim, StorageClass
+from policies.model.taints import Taint
+
+T = TypeVar("T")
+_name = attrgetter("name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,9 @@ class ClusterTopology:
     priority_classes: tuple[PriorityClass, ...] = ()  #: The classes of priorities that are known.
     #: What was derived from it, by whatever that depends on besides; for who derives it.
     memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _by_label: dict[str, dict[str, list[Node]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.nodes is not None:
@@ -84,15 +93,35 @@ class ClusterTopology:
         # A copy of thousands of names for each of hundreds of terms would take longer than all rules.
         return carried.union(listed) if listed else carried
 
-    def nodes_with(self, key: str) -> dict[str, list[Node]]:
-        """Return the nodes of each value of a topology key, empty where no nodes are known; look only."""
-        found: dict[str, list[Node]] | None = self.memo.get(("nodes_with", key))
+    def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what follows from the nodes and from what the key says; computed once while it is kept."""
+        found: T | None = self.memo.get(key)
         if found is None:
-            found = self.memo[("nodes_with", key)] = {}
+            found = self.memo[key] = compute()
+        return found
+
+    def nodes_with(self, key: str) -> dict[str, list[Node]]:
+        """Return the nodes of each value of a topology key, by value; look only."""
+        if key not in self._carried:
+            return {}
+        # Nothing of a pod decides about it, so there are no more than labels of nodes.
+        if key not in self._by_label:
+            found: dict[str, list[Node]] = {}
             for node in self.nodes or ():
                 if key in node.labels:
                     found.setdefault(node.labels[key], []).append(node)
-        return found
+            self._by_label[key] = dict(sorted(found.items()))
+        return self._by_label[key]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all nodes."""
+        return frozenset([node.name for node in self.nodes or ()])
+
+    def names_with(self, key: str) -> frozenset[str]:
+        """Return the names of the nodes that have a label."""
+        nodes = self.nodes_with(key).values()
+        return self.derive(("names_with", key), lambda: frozenset(map(_name, chain.from_iterable(nodes))))
 
     @property
     def keys(self) -> Collection[str]:
@@ -102,7 +131,16 @@ class ClusterTopology:
     @cached_property
     def taint_count(self) -> int:
         """How many taints there are in the distinct lists of nodes: each list is compared once."""
-        return sum(map(len, {node.taints for node in self.nodes or ()}))
+        return sum(map(len, self.tainted))
+
+    @cached_property
+    def tainted(self) -> dict[tuple[Taint, ...], list[Node]]:
+        """The nodes with taints, by their lists of them: most nodes have the taints of others."""
+        found: dict[tuple[Taint, ...], list[Node]] = {}
+        for node in self.nodes or ():
+            if node.taints:
+                found.setdefault(node.taints, []).append(node)
+        return found
 
     @cached_property
     def _carried(self) -> dict[str, frozenset[str]]:

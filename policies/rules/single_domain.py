@@ -40,7 +40,7 @@ domains, or exempt the workload in clusters that have just one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policies.manifests.findings import Severity
 from policies.model.node import Node
@@ -122,5 +122,5 @@ def _domains(
     return topology.domains(declared.constraint)
 
 
-def _have(nodes: tuple[Node, ...]) -> str:
+def _have(nodes: Sequence[Node]) -> str:
     return "has" if len(nodes) == 1 else "have"

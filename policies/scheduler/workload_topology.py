@@ -6,13 +6,14 @@ For the rules, which know manifests and nodes but no running pods. Which nodes a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
+from typing import NamedTuple
 
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.node import Node
-from policies.model.node_affinity import NodeAffinity
+from policies.model.node_affinity import NodeAffinity, NodeSelectorTerm
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_NODE_LABEL, ReplicaRange
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, Toleration, first_untolerated
@@ -29,28 +30,25 @@ from policies.scheduler.releases import behavior_of
 REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})
 
 
-@dataclass(frozen=True, slots=True)
-class EligibleDomain:
+class EligibleDomain(NamedTuple):
     """One value of a topology key."""
 
     value: str  #: The value.
-    nodes: tuple[Node, ...]  #: The eligible nodes, which take part in the constraint's counts.
-    usable: tuple[Node, ...]  #: Those of them to which the pod could go.
+    nodes: Sequence[Node]  #: The eligible nodes, which take part in the constraint's counts.
+    usable: Sequence[Node]  #: Those of them to which the pod could go.
 
 
 @dataclass(frozen=True)
 class WorkloadTopology:
     """The nodes of a cluster, for a workload's hard constraints or for its soft ones."""
 
-    nodes: tuple[Node, ...]  #: The nodes of the cluster.
+    cluster: ClusterTopology  #: The cluster, which keeps what pods of different keys share.
     tolerations: tuple[Toleration, ...]  #: Of the pods.
     affinity: NodeAffinity  #: Of the pods.
     keys: frozenset[str]  #: The topology keys that an eligible node has.
     behavior: Behavior  #: What the release of Kubernetes does.
-    _domains: dict[Hashable, tuple[list[EligibleDomain], DomainCapacities]] = field(
-        default_factory=dict, compare=False
-    )
-    _labeled: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, compare=False)
+    _domains: dict[Hashable, list[EligibleDomain]] = field(default_factory=dict, compare=False)
+    _capacities: dict[Hashable, DomainCapacities] = field(default_factory=dict, compare=False)
     _one_pod: dict[str, DomainCapacities | None] = field(default_factory=dict, compare=False)
     _most_pods: dict[tuple[DomainCapacities, ...], Room | None] = field(default_factory=dict, compare=False)
 
@@ -62,18 +60,25 @@ class WorkloadTopology:
         when = WhenUnsatisfiable.DO_NOT_SCHEDULE if hard else WhenUnsatisfiable.SCHEDULE_ANYWAY
         keys = required_keys([declared.constraint for declared in workload.constraints], when)
         depends_on = (cls, workload.tolerations, workload.affinity, keys, version)
-        known = cluster.memo.get(depends_on)
-        if known is None:
-            behavior = behavior_of(version)
-            known = cls(cluster.nodes or (), workload.tolerations, workload.affinity, keys, behavior)
-            cluster.memo[depends_on] = known
-        return known
+        return cluster.derive(
+            depends_on,
+            lambda: cls(cluster, workload.tolerations, workload.affinity, keys, behavior_of(version)),
+        )
 
     @cached_property
-    def usable(self) -> tuple[Node, ...]:
+    def usable(self) -> Sequence[Node]:
         """The nodes to which the pod could go, as far as keys, affinity and taints allow."""
-        names = self.with_labels(self.keys) & self.matches_affinity & self.tolerates_taints
-        return tuple(node for node in self.nodes if node.name in names)
+        return self._those(self.cluster.nodes or (), self._usable_names)
+
+    @cached_property
+    def _usable_names(self) -> frozenset[str]:
+        return self.with_labels(self.keys) & self.matches_affinity & self.tolerates_taints
+
+    def _those(self, nodes: Sequence[Node], names: frozenset[str]) -> Sequence[Node]:
+        """Return the nodes with one of some names; most often these are all names of the cluster."""
+        if len(names) == len(self.cluster.names):
+            return nodes
+        return [node for node in nodes if node.name in names]
 
     def taint(self, node: Node) -> Taint | None:
         """Return the first taint that the pod does not tolerate."""
@@ -81,58 +86,75 @@ class WorkloadTopology:
 
     def with_labels(self, keys: frozenset[str]) -> frozenset[str]:
         """Return the nodes that have every one of some labels."""
-        if keys not in self._labeled:
-            self._labeled[keys] = frozenset(node.name for node in self.nodes if keys <= node.labels.keys())
-        return self._labeled[keys]
+        return self.cluster.names.intersection(*map(self.cluster.names_with, keys))
 
-    @cached_property
+    @property
     def matches_affinity(self) -> frozenset[str]:
         """The nodes that match the pod's nodeSelector and required node affinity."""
-        return frozenset(node.name for node in self.nodes if self.affinity.matches(node.name, node.labels))
+        return self.cluster.derive(("matching", self.affinity), self._matching)
 
-    @cached_property
+    def _matching(self) -> frozenset[str]:
+        """Compare each value of a label once: the nodes that have it are alike."""
+        found = self.cluster.names
+        for key, value in self.affinity.node_selector:
+            found &= {node.name for node in self.cluster.nodes_with(key).get(value, ())}
+        if self.affinity.terms is None:
+            return found
+        return found & frozenset[str]().union(*map(self._matching_term, self.affinity.terms))
+
+    def _matching_term(self, term: NodeSelectorTerm) -> frozenset[str]:
+        if not term.expressions and not term.fields:
+            return frozenset()
+        found = self.cluster.names
+        for entry in term.expressions:
+            by_value = self.cluster.nodes_with(entry.key).items()
+            accepted = {node.name for value, nodes in by_value if entry.accepts(value) for node in nodes}
+            if entry.accepts(None):
+                accepted |= self.cluster.names - self.cluster.names_with(entry.key)
+            found &= accepted
+        for entry in term.fields:
+            found = frozenset(filter(entry.accepts, found))
+        return found
+
+    @property
     def tolerates_taints(self) -> frozenset[str]:
         """The nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
-        return frozenset(node.name for node in self.nodes if node.name not in self._untolerated)
+        return self.cluster.names - self._untolerated.keys()
 
-    @cached_property
+    @property
     def _untolerated(self) -> dict[str, Taint]:
         """The first taint that the pod does not tolerate, of the nodes with one."""
-        # Most nodes have the taints of others.
-        first = cache(lambda taints: first_untolerated(taints, self.tolerations, SCHEDULING_EFFECTS))
-        found = ((node.name, first(node.taints)) for node in self.nodes if node.taints)
-        return {name: taint for name, taint in found if taint is not None}
+        return self.cluster.derive(("untolerated", self.tolerations), self._find_untolerated)
+
+    def _find_untolerated(self) -> dict[str, Taint]:
+        return {
+            node.name: taint
+            for taints, nodes in self.cluster.tainted.items()
+            if (taint := first_untolerated(taints, self.tolerations, SCHEDULING_EFFECTS)) is not None
+            for node in nodes
+        }
 
     def domains(self, constraint: Constraint) -> list[EligibleDomain]:
         """Return the domains that a constraint counts, by value."""
-        return self._find(constraint)[0]
+        key = constraint.topology_key, constraint.node_affinity_policy, constraint.node_taints_policy
+        if key not in self._domains:
+            self._domains[key] = self._group(constraint)
+        return self._domains[key]
 
     def capacities(self, constraint: Constraint) -> DomainCapacities:
         """Return how many pods a constraint allows in each of its domains."""
-        return self._find(constraint)[1]
-
-    def _find(self, constraint: Constraint) -> tuple[list[EligibleDomain], DomainCapacities]:
-        known = self._domains.get(constraint.of_domains)
-        if known is None:
-            domains = self._group(constraint)
-            known = self._domains[constraint.of_domains] = domains, _capacities(constraint, domains)
-        return known
+        key = constraint.of_domains
+        if key not in self._capacities:
+            self._capacities[key] = _capacities(constraint, self.domains(constraint))
+        return self._capacities[key]
 
     def _group(self, constraint: Constraint) -> list[EligibleDomain]:
         eligible = eligible_nodes(constraint, self, keys=self.keys, behavior=self.behavior)
-        usable = self._usable_names
-        found: dict[str, list[Node]] = {}
-        for node in self.nodes:
-            if node.name in eligible:
-                found.setdefault(node.labels[constraint.topology_key], []).append(node)
-        return [
-            EligibleDomain(value, tuple(nodes), tuple(node for node in nodes if node.name in usable))
-            for value, nodes in sorted(found.items())
-        ]
-
-    @cached_property
-    def _usable_names(self) -> frozenset[str]:
-        return frozenset(node.name for node in self.usable)
+        domains = []
+        for value, nodes in self.cluster.nodes_with(constraint.topology_key).items():
+            if counted := self._those(nodes, eligible):
+                domains.append(EligibleDomain(value, counted, self._those(counted, self._usable_names)))
+        return domains
 
     def known_values(
         self, constraint: Constraint, listed: Collection[str]
@@ -144,7 +166,7 @@ class WorkloadTopology:
             listed: Domains of its topology key that a policy lists, also those without a node at the moment.
         """
         key, domains = constraint.topology_key, self.domains(constraint)
-        without_node = frozenset(listed) - {node.labels[key] for node in self.nodes if key in node.labels}
+        without_node = frozenset(listed) - self.cluster.nodes_with(key).keys()
         selected = self.affinity.values_of(key)
         if selected is not None:
             without_node &= selected
@@ -155,14 +177,13 @@ class WorkloadTopology:
     def one_pod_per_domain(self, key: str) -> DomainCapacities | None:
         """Return the domains of a key, with room for one pod each; None if a usable node lacks the key."""
         if key not in self._one_pod:
-            domains: dict[str, set[str]] = {}
-            for node in self.usable:
-                if key in node.labels:
-                    domains.setdefault(node.labels[key], set()).add(node.name)
-            limited = DomainCapacities(
-                key, {value: frozenset(names) for value, names in domains.items()}, 1, rises=False
-            )
-            self._one_pod[key] = limited if all(key in node.labels for node in self.usable) else None
+            by_value = {
+                value: frozenset([node.name for node in self._those(nodes, self._usable_names)])
+                for value, nodes in self.cluster.nodes_with(key).items()
+            }
+            domains = {value: names for value, names in by_value.items() if names}
+            lacks = not self._usable_names <= self.cluster.names_with(key)
+            self._one_pod[key] = None if lacks else DomainCapacities(key, domains, 1, rises=False)
         return self._one_pod[key]
 
     def max_pods(self, capacities: Iterable[DomainCapacities], wanted: int) -> int | None:
@@ -194,7 +215,7 @@ def _capacities(constraint: Constraint, domains: list[EligibleDomain]) -> Domain
     return DomainCapacities(
         key=constraint.topology_key,
         domains={
-            domain.value: frozenset(node.name for node in domain.usable)
+            domain.value: frozenset([node.name for node in domain.usable])
             for domain in domains
             if domain.usable
         },

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -50,38 +51,34 @@ SIZES = (300, 3_000)
 
 def calls_of(body: bytes, context: AdmissionContext) -> int:
     """Return how many functions a review calls on a cluster of which nothing was derived yet."""
-    count = 0
-    request = a_review_request(body, Phase.VALIDATE)
-
-    def on_event(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(on_event)
-    try:
-        respond(request, context)
-    finally:
-        sys.setprofile(before)
-    return count
+    return _events(body, context, (sys.getprofile, sys.setprofile), frozenset({"call", "c_call"}))
 
 
 def lines_of(body: bytes, context: AdmissionContext) -> int:
     """Return how many lines of Python a review runs, each turn of a loop anew."""
-    count = 0
-    request = a_review_request(body, Phase.VALIDATE)
+    return _events(body, context, (sys.gettrace, sys.settrace), frozenset({"line"}))
+
+
+def _events(
+    body: bytes,
+    context: AdmissionContext,
+    hook: tuple[Callable[[], Any], Callable[[Any], None]],
+    counted: frozenset[str],
+) -> int:
+    """Return how many events of some kinds the interpreter tells a hook while it reviews."""
+    count, request, (get, put) = 0, a_review_request(body, Phase.VALIDATE), hook
 
     def on_event(_frame: FrameType, event: str, _argument: Any) -> Any:
         nonlocal count
-        count += event == "line"
+        count += event in counted
         return on_event
 
-    before = sys.gettrace()
-    sys.settrace(on_event)
+    before = get()
+    put(on_event)
     try:
         respond(request, context)
     finally:
-        sys.settrace(before)
+        put(before)
     return count
 
 
@@ -150,7 +147,7 @@ def test_a_loop_that_nobody_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     find = WorkloadTopology.with_labels
 
     def slow(topology: WorkloadTopology, keys: frozenset[str]) -> frozenset[str]:
-        for node in topology.nodes:
+        for node in topology.cluster.nodes or ():
             for _ in range(100):
                 len(node.labels)
         return find(topology, keys)
