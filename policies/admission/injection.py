@@ -24,7 +24,7 @@ from policies.config.default_constraints import (
     reason_of_object,
 )
 from policies.config.spread_policy import SpreadPolicy
-from policies.manifests.fields import ErrorList, FieldPath, descend, object_items, shown_name, text_member
+from policies.manifests.fields import FieldPath, descend, object_items, shown_name, text_member
 from policies.manifests.json_patch import AddOperation, add
 from policies.manifests.words import plural
 from policies.model.pod_template import INJECTED_ANNOTATION, LAST_APPLIED
@@ -181,5 +181,5 @@ def _written(workload: Workload) -> dict[str, dict[str, Any]]:
         return {}
     if not isinstance(applied, dict):
         return {}
-    spec = descend(applied, (*workload.kind.template, "spec"), ErrorList())
+    spec = descend(applied, (*workload.kind.template, "spec"))
     return _by_key(spec.get("topologySpreadConstraints"))

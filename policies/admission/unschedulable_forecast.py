@@ -22,7 +22,7 @@ from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
 from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import UNSCHEDULABLE
-from policies.manifests.fields import ErrorList, descend, member
+from policies.manifests.fields import descend, member
 from policies.manifests.sanitize import one_line
 from policies.model.scaling import rolling_update
 from policies.model.step_counter import StepCounter, TooManyStepsError
@@ -199,7 +199,7 @@ def _replicas(workload: Workload) -> int:
 
 
 def _template(workload: Workload) -> dict[str, Any]:
-    return descend(workload.obj, workload.kind.template, ErrorList())
+    return descend(workload.obj, workload.kind.template)
 
 
 def _spec(workload: Workload) -> dict[str, Any]:

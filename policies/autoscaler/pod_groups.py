@@ -64,6 +64,6 @@ def filtered_request(request: SchedulingRequest) -> SchedulingRequest:
 
     ScheduleAnyway constraints filter nothing, and the scheduler's default constraints are not known to it.
     """
-    pod = replace(request.pod, name="", uid="", nominated_node="")
+    pod = request.pod._replace(name="", uid="", nominated_node="")
     constraints = tuple(each for each in request.constraints if each.is_hard and each.origin in OF_POD)
     return replace(request, pod=pod, constraints=constraints, profile=DEFAULT_PROFILE)

@@ -448,8 +448,14 @@ class ErrorList:
                 self.add(unknown_field(path, name, known))
 
 
-def descend(obj: Mapping[str, Any], way: tuple[str, ...], found: ErrorList) -> dict[str, Any]:
-    """Follow names down to an object; anything of another type on the way is recorded and read as empty."""
+def descend(obj: Mapping[str, Any], way: tuple[str, ...], found: ErrorList | None = None) -> dict[str, Any]:
+    """Follow names down to an object; anything of another type on the way is read as empty.
+
+    Args:
+        obj: Where to begin.
+        way: The names.
+        found: Records what is of another type.
+    """
     node: Any = obj
     for depth, name in enumerate(way):
         value = node.get(name)
@@ -457,7 +463,9 @@ def descend(obj: Mapping[str, Any], way: tuple[str, ...], found: ErrorList) -> d
             node = value
         else:
             # Most of what is no object is not there, and needs no path.
-            node = {} if value is None else found.mapping(value, FieldPath(way[: depth + 1]))
+            node = {}
+            if value is not None and found is not None:
+                found.mapping(value, FieldPath(way[: depth + 1]))
     return node  # type: ignore[no-any-return]  # a dict: obj, or what the loop left
 
 

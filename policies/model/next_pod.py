@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from policies.manifests.fields import ErrorList, descend, member, text_member
+from policies.manifests.fields import descend, member, text_member
 from policies.manifests.wire import SentAs, sent
 from policies.model.controller_labels import (
     PLACEHOLDER,
@@ -77,7 +77,7 @@ def next_pod(workload: Workload, revision: Revision | None = None) -> Workload:
         return workload
     name = workload.name or PLACEHOLDER
     pod_title = pod_name(obj, kind, name)
-    template = descend(obj, kind.template, ErrorList())
+    template = descend(obj, kind.template)
     pod = _make(template, controller_labels(workload), daemon=kind.kind == "DaemonSet")
     label = _revision_label(kind)
     if revision is not None and label is not None and isinstance(pod["metadata"]["labels"], dict):

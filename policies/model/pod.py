@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -68,8 +67,7 @@ class BoundPod(NamedTuple):
     owner: str = ""  #: What its controller is found by: see ``owner_of_pod``.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pod:
+class Pod(NamedTuple):
     """A pod to place."""
 
     namespace: str  #: Its namespace.

@@ -286,7 +286,7 @@ class Repository:
             kept.setdefault(key, []).append(read)
 
     def _take_rollout(self, workload: Workload) -> None:
-        named = descend(workload.obj, ("spec", "workloadRef"), ErrorList())
+        named = descend(workload.obj, ("spec", "workloadRef"))
         key = (workload.namespace, str(named.get("kind")), str(named.get("name")))
         for bucket in self._lenders.setdefault(key, FolderIndex(list)).buckets_for(workload.folder):
             bucket.append(workload)

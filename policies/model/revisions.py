@@ -111,7 +111,7 @@ def find_revision(workload: Workload, revisions: Collection[Revision]) -> Revisi
     ]
     if not own:
         return None
-    template = descend(workload.obj, workload.kind.template, ErrorList())
+    template = descend(workload.obj, workload.kind.template)
     wanted = template_key(template, injected=_is_injected(workload.metadata))
     if not uid and not wanted.restarted_at:
         wanted = wanted._replace(restarted_at=max(own, key=_newest).template.restarted_at)

@@ -243,7 +243,7 @@ class Workload:
         way = self.kind.selector
         if way is None:
             return None
-        raw = descend(self.obj, way, ErrorList())
+        raw = descend(self.obj, way)
         if self.kind.selector_is_map:
             raw = {"matchLabels": raw} if raw else {}
         if not raw or size_of(raw, MAX_SIZE) > MAX_SIZE or label_selector_errors(raw, FieldPath()):

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.manifests.fields import ErrorList, descend
+from policies.manifests.fields import descend
 from policies.manifests.findings import Severity
 from policies.manifests.wire import DocumentFields
 from policies.model.workload import Workload
@@ -68,5 +68,5 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 def _is_spread(workload: Workload) -> bool:
     """Return whether a workload has any spread of its own, valid or not."""
-    affinity = descend(workload.template.spec, ("affinity",), ErrorList())
+    affinity = descend(workload.template.spec, ("affinity",))
     return bool(workload.template.constraints or affinity.get("podAntiAffinity"))

@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.edits import Edit
-from policies.manifests.fields import ErrorList, descend
+from policies.manifests.fields import descend
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
@@ -118,7 +118,7 @@ def _can_exceed(constraint: Constraint, workload: Workload, pods: int) -> bool:
 
 def _overlaps(workload: Workload) -> bool:
     """Return whether an update runs pods of the old and the new revision side by side."""
-    strategy = descend(workload.obj, ("spec", "strategy"), ErrorList())
+    strategy = descend(workload.obj, ("spec", "strategy"))
     if strategy.get("type") == "Recreate":
         return False
     for name in ("rollingUpdate", "canary"):

@@ -141,7 +141,7 @@ def schedule(
             request = replace(request, pod=with_claims(request.pod, name))
         elif request.pod.name != name and cluster.nominated_pods():
             # A pod leaves room for all that wait for it but itself; pods that are alike share a request.
-            request = replace(request, pod=replace(request.pod, name=name))
+            request = replace(request, pod=request.pod._replace(name=name))
         if repeated is None or sampler is not None:
             result = evaluate(request, cluster, sampler)
         else:

@@ -133,7 +133,7 @@ class Change:
         if self.what is ChangeKind.CONSTRAINT:
             return replace(request, constraints=(*before, *after))
         applied = request.constraints[self.constraint]
-        changed = replace(applied, constraint=replace(applied.constraint, **self._fields()))
+        changed = applied._replace(constraint=replace(applied.constraint, **self._fields()))
         return replace(request, constraints=(*before, changed, *after))
 
     def _fields(self) -> dict[str, Any]:

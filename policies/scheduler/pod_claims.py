@@ -5,7 +5,6 @@ Source: ``GetPodVolumeClaims``, ``pkg/scheduler/framework/plugins/volumebinding/
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -127,7 +126,7 @@ def with_known_claims(pod: Pod, storage: Storage) -> Pod:
     anywhere = (LIST_NAMES[CLAIM],) if claims.volumes_anywhere else ()
     # Nodes may have attached more than their pods use: without these, limits are met no later than is said.
     attached = (LIST_NAMES[ATTACHMENT],) if claims.attachable and storage.is_unread(ATTACHMENT) else ()
-    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *attached, *others))))
+    return pod._replace(unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *attached, *others))))
 
 
 def with_claims(pod: Pod, name: str) -> Pod:
@@ -149,7 +148,7 @@ def with_claims(pod: Pod, name: str) -> Pod:
     former = {f"{template.name}-{pod.name}" for template in pod.claim_templates}
     own = (claim for claim in pod.volumes.claims[len(pod.made_claims) :] if claim.name not in former)
     claims = (*(ClaimVolume(claim.namespace, claim.name) for claim in made), *own)
-    return replace(pod, name=name, made_claims=made, volumes=pod.volumes._replace(claims=claims))
+    return pod._replace(name=name, made_claims=made, volumes=pod.volumes._replace(claims=claims))
 
 
 def _with_class(claim: PersistentVolumeClaim, storage: Storage) -> PersistentVolumeClaim:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from policies.manifests.wire import Positive
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
@@ -38,8 +39,7 @@ class SentConstraint:
     self_match: bool  #: Whether the pod itself is selected.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedConstraint:
+class AppliedConstraint(NamedTuple):
     """A constraint as a release of kube-scheduler applies it to one pod."""
 
     constraint: Constraint  #: With every field that the release ignores at its default.
@@ -118,7 +118,7 @@ class SchedulingRequest:
 
     def pinned_to(self, node: str) -> SchedulingRequest:
         """Return the request of the pod that the controller of a DaemonSet makes for one node."""
-        pod = replace(self.pod, affinity=self.pod.affinity.pinned_to(node))
+        pod = self.pod._replace(affinity=self.pod.affinity.pinned_to(node))
         return replace(self, pod=pod, pinned=False)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,8 +156,7 @@ class DomainCounts:
         return {values[position]: count for position, count in zip(existing, counts, strict=True)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterResult:
+class FilterResult(NamedTuple):
     """A DoNotSchedule constraint: what its check is made of on every node."""
 
     applied: AppliedConstraint  #: The constraint.

@@ -237,7 +237,7 @@ def check_domain(
 def _leaves_replicas_out(entry: ManifestObject, context: AdmissionContext) -> bool:
     kind = context.kind_of(entry.value)
     way = None if kind is None else kind.replicas
-    return way is not None and descend(entry.value, way[:-1], ErrorList()).get(way[-1]) is None
+    return way is not None and descend(entry.value, way[:-1]).get(way[-1]) is None
 
 
 def _live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObject]) -> list[dict[str, Any]]:

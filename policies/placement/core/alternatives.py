@@ -91,7 +91,7 @@ def with_min_domains(
             return applied
         if constraint.topology_key == HOSTNAME:
             return applied
-        return replace(applied, constraint=replace(constraint, min_domains=domains))
+        return applied._replace(constraint=replace(constraint, min_domains=domains))
 
     return _with_constraints(
         queue, lambda request: (required(request.pod, applied) for applied in request.constraints)
@@ -110,7 +110,7 @@ def with_own_selector(queue: Sequence[QueuedPod]) -> list[QueuedPod] | None:
                 yield applied
             else:
                 constraint = replace(applied.constraint, selector=own)
-                yield replace(applied, constraint=constraint, selector=own, self_match=1)
+                yield applied._replace(constraint=constraint, selector=own, self_match=1)
 
     return _with_constraints(queue, selecting)
 

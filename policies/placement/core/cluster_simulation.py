@@ -185,7 +185,7 @@ class ClusterSimulation:
             # Another pod may have the room by now.
             node = self.cluster.nominated_node(pod.namespace, entry.name)
             self.cluster.remove(*POD, pod.namespace, entry.name)
-            request = replace(request, pod=replace(pod, nominated_node=node))
+            request = replace(request, pod=pod._replace(nominated_node=node))
         step = schedule(request, self.cluster, entry.name, self.choose, self.sampler, repeated=self.repeated)
         if step.room and self.preempts and may_evict:
             room = dict(step.room)

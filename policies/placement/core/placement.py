@@ -254,7 +254,7 @@ def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated:
         pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
     )
     if workload.kind.kind == STATEFUL_SET[1]:
-        pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
+        pending = pending._replace(claim_templates=read_claim_templates(workload.obj, found))
     errors = [*workload.errors, *workload.controller_errors(), *found.errors]
     # Where errors were left out, it is not known which parts are good.
     if is_cut(errors) or any(error.rule not in tolerated for error in errors):
@@ -269,10 +269,10 @@ def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> 
     classes = cluster.priority_classes
     found = class_of(spec, classes)
     if found is not None:
-        return replace(pod, priority=found.value, may_preempt=pod.may_preempt and found.preempts)
+        return pod._replace(priority=found.value, may_preempt=pod.may_preempt and found.preempts)
     # Without a class a pod has that of a default, which may be among those that could not be read.
     unknown = bool(classes.unread or spec.get("priorityClassName"))
-    return replace(pod, class_unknown=True) if unknown else pod
+    return pod._replace(class_unknown=True) if unknown else pod
 
 
 def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[ClusterIndex, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, descend, invalid_value
+from policies.manifests.fields import FieldPath, descend, invalid_value
 from policies.manifests.wire import INTERNAL, Count
 from policies.model.controller_labels import pod_name
 from policies.model.labels import LabelSelector, Operator, Requirement
@@ -80,7 +80,7 @@ def parallel_pods(workload: Workload) -> int | None:
     if (workload.kind.group, workload.kind.kind) not in JOBS:
         return None
     way = workload.kind.template[:-1]
-    spec = descend(workload.obj, way, ErrorList())
+    spec = descend(workload.obj, way)
     names = ("parallelism", "completions")
     stated: dict[str, int] = {name: spec[name] for name in names if spec.get(name) is not None}
     wrong = {name: raw for name, raw in stated.items() if type(raw) is not int or not 0 <= raw <= MOST_PODS}

@@ -160,7 +160,7 @@ def _varied(request: SchedulingRequest, variation: Variation) -> SchedulingReque
     )
     terms = request.pod.terms
     apart = tuple(term for term in terms.anti_affinity if term.topology_key not in variation.together)
-    pod = replace(request.pod, terms=terms._replace(anti_affinity=apart))
+    pod = request.pod._replace(terms=terms._replace(anti_affinity=apart))
     return replace(request, constraints=constraints, pod=pod)
 
 
@@ -170,4 +170,4 @@ def _changed(applied: AppliedConstraint, variation: Variation) -> AppliedConstra
         constraint = replace(constraint, when_unsatisfiable=WhenUnsatisfiable.DO_NOT_SCHEDULE)
     if constraint.topology_key == variation.honoring:
         constraint = honoring_both(constraint)
-    return replace(applied, constraint=constraint)
+    return applied._replace(constraint=constraint)

@@ -46,7 +46,7 @@ def edits_of(change: Change, workload: Workload) -> tuple[Edit, ...] | None:
         case ChangeKind.TOLERATIONS:
             return _toleration_edits(change.taints, spec, path)
         case ChangeKind.NODE_AFFINITY:
-            old = descend(spec, REQUIRED, ErrorList())
+            old = descend(spec, REQUIRED)
             return (Edit(path.child(*REQUIRED), old, None),)
     return (Edit(path.child(change.what), spec.get(change.what), None),)
 

@@ -157,7 +157,7 @@ def _with_max_skew(
     request: SchedulingRequest, positions: tuple[int, ...], max_skew: int
 ) -> SchedulingRequest:
     constraints = tuple(
-        replace(applied, constraint=replace(applied.constraint, max_skew=max_skew))
+        applied._replace(constraint=replace(applied.constraint, max_skew=max_skew))
         if position in positions
         else applied
         for position, applied in enumerate(request.constraints)

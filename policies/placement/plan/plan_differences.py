@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from policies.manifests.fields import ErrorList, descend, member
+from policies.manifests.fields import descend, member
 from policies.model.revisions import stored_template_key
 from policies.model.scaling import DEFAULT_SHARE
 from policies.model.workload import Workload
@@ -187,7 +187,7 @@ def _templates_differ(before: Workload, after: Workload) -> bool:
 def _template(workload: Workload) -> dict[str, Any]:
     """Return the pod template; of a pod what a template would have of it."""
     if not workload.kind.is_pod:
-        return descend(workload.obj, workload.kind.template, ErrorList())
+        return descend(workload.obj, workload.kind.template)
     kept = {name: workload.metadata[name] for name in ("labels", "annotations") if name in workload.metadata}
     return {"metadata": kept, "spec": workload.template.spec}
 

@@ -155,8 +155,7 @@ def _of_every_revision(applied: AppliedConstraint) -> AppliedConstraint:
     selector = applied.selector
     if selector is None or not selector.keys & REVISION_LABELS:
         return applied
-    return replace(
-        applied,
+    return applied._replace(
         selector=selector._replace(
             match_labels=tuple(pair for pair in selector.match_labels if pair[0] not in REVISION_LABELS),
             match_expressions=tuple(

@@ -160,7 +160,7 @@ class PodChanger:
         pod, label = prepared.request.pod, revision_label(prepared.workload)
         for step in self.apply(None, prepared, lambda: self.add(prepared)).steps:
             if step.node is not None and label is not None:
-                marked = replace(pod, labels={**pod.labels, label: PREVIOUS})
+                marked = pod._replace(labels={**pod.labels, label: PREVIOUS})
                 self._simulation.bind(marked, step.name, step.node)
 
     def change(self, before: Workload, after: PreparedPod, *, template: bool) -> PodChange:

@@ -87,4 +87,4 @@ def _replica(index: ClusterIndex) -> SchedulingRequest:
     templates = read_claim_templates(workload, found)
 
     assert [] == found.errors
-    return replace(request, pod=replace(request.pod, claim_templates=templates))
+    return replace(request, pod=request.pod._replace(claim_templates=templates))

@@ -46,7 +46,7 @@ def wins(request: SchedulingRequest, index: ClusterIndex, preferred: set[str]) -
 def with_max_skew(request: SchedulingRequest, position: int, max_skew: int) -> SchedulingRequest:
     constraints = list(request.constraints)
     constraint = replace(constraints[position].constraint, max_skew=max_skew)
-    constraints[position] = replace(constraints[position], constraint=constraint)
+    constraints[position] = constraints[position]._replace(constraint=constraint)
     return replace(request, constraints=tuple(constraints))
 
 

@@ -88,7 +88,7 @@ def _hostile(text: str) -> AuditRun:
     run = an_audit_run()
     first, *others = run.workloads
     constraint = replace(first.constraints[0].applied.constraint, topology_key=text)
-    skew = replace(first.constraints[0], applied=replace(first.constraints[0].applied, constraint=constraint))
+    skew = replace(first.constraints[0], applied=first.constraints[0].applied._replace(constraint=constraint))
     changed = replace(
         first,
         namespace=text,
