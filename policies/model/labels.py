@@ -358,28 +358,31 @@ def _check_match_labels(raw: object, path: FieldPath, found: ErrorList) -> None:
 
 
 def _check_requirement(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> None:
-    before = found.count
     found.unknown(entry, path, known=REQUIREMENT_FIELDS)
-    key = found.text(entry.get("key"), path.child("key"))
-    operator = found.text(entry.get("operator"), path.child("operator"))
-    values_path = path.child("values")
-    values = found.items(entry.get("values"), values_path)
-    if found.count > before:
-        return
-    _check_operator(operator, values, path, found)
-    found.extend(label_key_errors(key, path.child("key"), ApiRule.LABEL_SELECTOR_INVALID))
-    for position, item in enumerate(values):
+    # One that is missing may be the one that is not known.
+    is_whole = entry.keys() <= REQUIREMENT_FIELDS
+    key, operator, values = entry.get("key"), entry.get("operator"), entry.get("values")
+    key_path, values_path = path.child("key"), path.child("values")
+    name, named = found.text(key, key_path), found.text(operator, path.child("operator"))
+    listed = found.items(values, values_path)
+    if isinstance(operator, str) or (operator is None and is_whole):
+        is_read = isinstance(values, list) or (values is None and is_whole)
+        _check_operator(named, listed if is_read else None, path, found)
+    if isinstance(key, str) or (key is None and is_whole):
+        found.extend(label_key_errors(name, key_path, ApiRule.LABEL_SELECTOR_INVALID))
+    for position, item in enumerate(listed):
         value = item if isinstance(item, str) else found.text(item, values_path.index(position))
         if not found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
             where = values_path.index(position)
             found.extend(label_value_errors(value, where, ApiRule.LABEL_SELECTOR_INVALID))
 
 
-def _check_operator(operator: str, values: list[object], path: FieldPath, found: ErrorList) -> None:
+def _check_operator(operator: str, values: list[object] | None, path: FieldPath, found: ErrorList) -> None:
+    """Record an operator that is none, or that does not go with the values; None where these are unknown."""
     rule = ApiRule.LABEL_SELECTOR_INVALID
     match operator:
         case Operator.IN | Operator.NOT_IN:
-            if not values:
+            if values == []:
                 text = "must be specified when `operator` is 'In' or 'NotIn'"
                 found.add(required_value(path.child("values"), text, rule))
         case Operator.EXISTS | Operator.DOES_NOT_EXIST:

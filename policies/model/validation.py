@@ -254,9 +254,7 @@ def _report_repeat(entry: Mapping[str, object], where: FieldPath, found: ErrorLi
 def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
     path = where.child("minDomains")
     value = found.integer(entry["minDomains"], path)
-    if value is None:
-        return
-    if value < 1:
+    if value is not None and value < 1:
         text = "must be greater than zero"
         found.add(invalid_value(path, value, text, ApiRule.MIN_DOMAINS_NOT_POSITIVE))
     action = entry.get("whenUnsatisfiable") or ""

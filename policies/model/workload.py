@@ -24,7 +24,7 @@ from policies.manifests.fields import (
     text_member,
     wrong_type,
 )
-from policies.model.api_rules import ApiRule
+from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.cluster_kinds import REPLICA_SET, STATEFUL_SET
 from policies.model.constraint import (
     EVERY_FIELD,
@@ -57,8 +57,6 @@ NO_POD_AFFINITY, NO_NODE_AFFINITY = PodAffinity(), NodeAffinity()
 #: The annotation that defines when Helm runs an object, and its values for tests (Helm 3; others of Helm 2).
 _HOOK: Final = "helm.sh/hook"
 _TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
-#: The rules by whose errors a constraint is read that nobody has stored yet: the API server reports the rest.
-_READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
 _ANNOTATIONS = METADATA.child("annotations")
 
 
@@ -358,7 +356,7 @@ class Workload:
 
     @cached_property
     def constraints(self) -> tuple[ConstraintEntry, ...]:
-        """Its valid constraints; of one with values of the wrong type, what can be read of it."""
+        """Its constraints; of one with errors, what can be read of it: a kept error hides nothing else."""
         return tuple(constraint_entries(self, self.errors))
 
     @property
@@ -479,7 +477,7 @@ def _in_release(found: list[FieldError], workload: Workload) -> Iterator[FieldEr
 
 
 def constraint_entries(
-    workload: Workload, errors: tuple[FieldError, ...], *, despite: AbstractSet[str] = _READ_AT_ADMISSION
+    workload: Workload, errors: tuple[FieldError, ...], *, despite: AbstractSet[str] = API_RULES
 ) -> Iterator[ConstraintEntry]:
     """Yield the constraints of a workload that can be read.
 

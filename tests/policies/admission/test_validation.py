@@ -125,6 +125,18 @@ ZERO: dict[str, Any] = {"maxSkew": 0}
 FLOAT: dict[str, Any] = {"maxSkew": 1.0}
 ALL: dict[str, Any] = {"labelSelector": None}
 HOSTS: dict[str, Any] = {"topologyKey": "kubernetes.io/hostname"}
+SOFT: dict[str, Any] = {"whenUnsatisfiable": "ScheduleAnyway"}
+UNKNOWN: dict[str, Any] = {"nodeTaintsPolicy": "Perhaps"}
+#: What an object may keep: an error of each rule that leaves a constraint readable.
+KEPT: dict[str, dict[str, Any]] = {
+    "a text": {"maxSkew": "1"},
+    "zero": ZERO,
+    "an unknown field": {"maxSkews": 2},
+    "no domains": {"minDomains": 0},
+    "domains of a soft constraint": SOFT | {"minDomains": 2},
+    "an unknown policy": {"nodeAffinityPolicy": "Perhaps"},
+    "a requirement without values": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
+}
 
 
 @pytest.mark.parametrize(
@@ -132,6 +144,20 @@ HOSTS: dict[str, Any] = {"topologyKey": "kubernetes.io/hostname"}
     [
         pytest.param([FLOAT], [FLOAT | {"minDomains": 2.0}], {"wrong-type"}, id="of another field"),
         pytest.param([FLOAT], [FLOAT | ALL], {"selector-missing"}, id="of a rule, beside a wrong type"),
+        *(
+            pytest.param([kept], [kept | ALL], {"selector-missing"}, id=f"of a rule, beside {name}")
+            for name, kept in KEPT.items()
+        ),
+        *(
+            pytest.param([kept], [kept | UNKNOWN], {"node-inclusion-policy-unknown"}, id=f"beside {name}")
+            for name, kept in KEPT.items()
+        ),
+        pytest.param(
+            [SOFT | FLOAT],
+            [SOFT | {"minDomains": 2.0}],
+            {"wrong-type", "min-domains-with-schedule-anyway"},
+            id="both of one field",
+        ),
         pytest.param([FLOAT], [ZERO], {"max-skew-not-positive"}, id="of another kind"),
         pytest.param([ZERO], [ZERO, HOSTS | ZERO], {"max-skew-not-positive"}, id="of another entry"),
         pytest.param([{}, ZERO], [ZERO, HOSTS | ZERO], {"max-skew-not-positive"}, id="of an entry before it"),

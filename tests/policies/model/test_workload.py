@@ -39,13 +39,14 @@ def declared(**spec: Any) -> Workload:
     return Workload.read(obj, kind_of("Deployment", "apps"), "shop")
 
 
-def test_only_constraints_without_errors() -> None:
-    """A constraint that the API server refuses is told as an error, and no rule looks at it."""
+def test_constraints_with_errors() -> None:
+    """Of a constraint that the API server refuses, rules look at what can be read."""
     workload = declared()
 
-    assert ["spec.template.spec.topologySpreadConstraints[1]"] == [
+    assert [f"spec.template.spec.topologySpreadConstraints[{number}]" for number in range(2)] == [
         str(entry.path) for entry in workload.constraints
     ]
+    assert ["zone", "rack"] == [entry.constraint.topology_key for entry in workload.constraints]
     assert ["max-skew-not-positive"] == [error.rule for error in workload.errors]
     assert workload.constraints[0].is_hard
 
