@@ -11,7 +11,7 @@ import gc
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 from benchmarks.shapes import AIM_MS, NODES, ROUNDS
@@ -91,21 +91,16 @@ class Cluster:
 
 
 def run(nodes: int = NODES, tries: int = TRIES, seed: int = 1) -> None:
-    """Print how many tries are above the aim, and the dearest ones of clusters."""
-    found: list[list[Try]] = []
+    """Print the dearest try of each cluster, and those above the aim, as they are found; then how many."""
+    taken = above = 0
+    print(f"{tries:,} objects (seed {seed}) on clusters of {nodes:,} nodes:", flush=True)
     for of_cluster in search(nodes, tries, random.Random(seed)):
-        found.append(of_cluster)
-        for each in takewhile(_is_above, of_cluster):
-            # At once: a long search may be ended before it has tried all.
-            print(f"above: {each}", flush=True)
-    taken, above = sum(map(len, found)), sum(map(_is_above, chain.from_iterable(found)))
-    print(
-        f"{tries:,} objects (seed {seed}) on {len(found):,} clusters of {nodes:,} nodes; "
-        f"{tries - taken:,} larger than an object may be; {above} above the aim of {AIM_MS:.0f} ms. "
-        "The dearest of the dearest clusters:"
-    )
-    for each in sorted((each for of_cluster in found for each in of_cluster[:1]), reverse=True)[:10]:
-        print(f"  {each}")
+        dear = list(takewhile(_is_above, of_cluster))
+        for each in dear or of_cluster[:1]:
+            print(f"  {each}", flush=True)
+        taken, above = taken + len(of_cluster), above + len(dear)
+    large = f"{tries - taken:,} larger than an object may be"
+    print(f"{large}, {above} of the others above the aim of {AIM_MS:.0f} ms")
 
 
 def _is_above(found: Try) -> bool:

@@ -30,7 +30,7 @@ from policies.scheduler.plugins.podtopologyspread import filtering
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.resource_view import Identity
-from policies.scheduler.result import PluginScores, Reason, Rejections
+from policies.scheduler.result import FilterResult, PluginScores, Reason, Rejections
 
 #: Returns which nodes a plugin rejects, and why, as if it ran alone.
 FilterPlugin: TypeAlias = Callable[[NodeView, SchedulingRequest], Rejections]
@@ -185,12 +185,21 @@ def passing(view: NodeView, request: SchedulingRequest) -> Passing:
     """Return the nodes that all filters let pass, as ``filter_nodes`` does, without all reasons."""
     plugins, lasting = _running(view, request)
     feasible, known = lasting_rejections(view, request, lasting).passed, dict[Plugin, Rejections]()
+    checks: tuple[FilterResult, ...] = ()
     for plugin in plugins:
         if plugin is Plugin.NODE_RESOURCES_FIT:
             feasible = feasible & ~noderesources.lacking_any(view, request)
-        elif plugin not in lasting:
+        elif plugin in lasting:
+            continue
+        elif plugin is Plugin.POD_TOPOLOGY_SPREAD:
+            checks = filtering.check_nodes(view, request)
+            for check in checks:
+                feasible = feasible & check.satisfied
+        else:
             known[plugin] = rejected = FILTERS[plugin](view, request)
             feasible = feasible & (rejected.of_node == 0)
+    if checks and not feasible.any():
+        known[Plugin.POD_TOPOLOGY_SPREAD] = filtering.filter_nodes(view, request, checks)
     return Passing(feasible, known)
 
 

@@ -41,11 +41,24 @@ class SpreadRejections(Rejections):
     checks: tuple[FilterResult, ...]  #: What each hard constraint is made of, in their order.
 
 
-def filter_nodes(view: NodeView, request: SchedulingRequest) -> SpreadRejections:
-    """Check every node against each hard constraint; the first that is not satisfied gives the reason."""
+def check_nodes(view: NodeView, request: SchedulingRequest) -> tuple[FilterResult, ...]:
+    """Check every node against each hard constraint, in their order."""
     hard = [applied for applied in request.constraints if applied.is_hard]
     keys = required_keys([applied.constraint for applied in hard], WhenUnsatisfiable.DO_NOT_SCHEDULE)
-    checks = tuple(_check(applied, view, request, keys) for applied in hard)
+    return tuple([_check(applied, view, request, keys) for applied in hard])
+
+
+def filter_nodes(
+    view: NodeView, request: SchedulingRequest, checks: tuple[FilterResult, ...] | None = None
+) -> SpreadRejections:
+    """Return what hard constraints reject; the first that is not satisfied gives the reason.
+
+    Args:
+        view: The nodes.
+        request: The pod, and its constraints.
+        checks: What ``check_nodes`` returned, if it was called.
+    """
+    checks = check_nodes(view, request) if checks is None else checks
     of_node = np.zeros(len(view.slots), np.intp)
     for check in reversed(checks):
         of_node = np.where(check.satisfied, of_node, 1 + (check.domains.of_node == MISSING))
