@@ -155,7 +155,7 @@ class LabelSelector(NamedTuple):
 
     def narrowed(self, *more: Requirement) -> LabelSelector:
         """Return a selector that has further requirements."""
-        return self._replace(match_expressions=(*self.match_expressions, *more))
+        return LabelSelector(self.match_labels, (*self.match_expressions, *more))
 
     @property
     def size(self) -> int:

@@ -147,6 +147,8 @@ class NodeAffinity(NamedTuple):
         >>> NodeAffinity((("zone", "a"),)).values_of("zone")
         frozenset({'a'})
         """
+        if not self.constrains:
+            return None
         selected = frozenset(value for name, value in self.node_selector if name == key)
         required = [term.values_of(key) for term in self.terms or ()]
         if not required or None in required:

@@ -69,11 +69,11 @@ POD_LABELS = frozenset(
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint whose selector requires a value that the controller generates."""
+    made = controller_labels(workload)
     for declared in workload.constraints:
         selector = declared.constraint.selector
         if selector is None or selector.empty:
             continue
-        made = controller_labels(workload)
         for key, values in _pinned(selector):
             # A Job's name is the same on all its pods, and known.
             if key not in made or (made[key] in values and key not in POD_LABELS):

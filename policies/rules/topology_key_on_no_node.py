@@ -34,7 +34,7 @@ names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
@@ -65,21 +65,24 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     # A cluster without any node has yet to get some.
     if not inventory.nodes and context.scale_ups is None:
         return
-    soft = f"the constraint does nothing{_also(workload)}"
-    uses = [
-        (entry.path, entry.constraint.topology_key, _PENDING if entry.is_hard else soft)
-        for entry in workload.constraints
-    ]
-    uses += [
-        (term.path, term.topology_key, _PENDING if term.needs_label else "the term does nothing")
-        for term in workload.pod_affinity.terms
-    ]
+    keys = {entry.constraint.topology_key for entry in workload.constraints}
+    keys |= {term.topology_key for term in workload.pod_affinity.terms}
     # Of each key once: a pod may have hundreds of terms, and a cluster thousands of domains.
-    on_no_node = {key for key in {use[1] for use in uses} if _is_missing(key, workload, context, inventory)}
-    missing = [use for use in uses if use[1] in on_no_node]
-    for number, (path, key, effect) in enumerate(missing):
+    on_no_node = {key for key in keys if _is_missing(key, workload, context, inventory)}
+    for number, (path, key, effect) in enumerate(_uses(workload, on_no_node) if on_no_node else ()):
         similar = similar_keys(key, inventory.keys) if number < _ADVISED else []
         yield _problem(path, key, effect, similar, context)
+
+
+def _uses(workload: Workload, keys: Collection[str]) -> Iterator[tuple[FieldPath, str, str]]:
+    """Yield what uses some keys: where, which one, and what comes of it if no node has that."""
+    soft = f"the constraint does nothing{_also(workload)}"
+    for entry in workload.constraints:
+        if (key := entry.constraint.topology_key) in keys:
+            yield entry.path, key, _PENDING if entry.is_hard else soft
+    for term in workload.pod_affinity.terms:
+        if term.topology_key in keys:
+            yield term.path, term.topology_key, _PENDING if term.needs_label else "the term does nothing"
 
 
 def _is_missing(key: str, workload: Workload, context: Context, inventory: ClusterTopology) -> bool:

@@ -147,7 +147,10 @@ class Profile:
         >>> DEFAULT_PROFILE.weight(Plugin.POD_TOPOLOGY_SPREAD), DEFAULT_PROFILE.weight(Plugin.NODE_PORTS)
         (2, 0)
         """
-        return dict(self.scores).get(plugin, 0)
+        for name, weight in self.scores:
+            if name is plugin:
+                return weight
+        return 0
 
     @property
     def sampling(self) -> str:

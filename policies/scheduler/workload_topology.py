@@ -59,7 +59,8 @@ class WorkloadTopology:
         """Return the nodes for a workload; those with equal affinity, tolerations and keys share them."""
         when = WhenUnsatisfiable.DO_NOT_SCHEDULE if hard else WhenUnsatisfiable.SCHEDULE_ANYWAY
         keys = required_keys([declared.constraint for declared in workload.constraints], when)
-        depends_on = (cls, workload.tolerations, workload.affinity, keys, version)
+        release = version.major, version.minor
+        depends_on = (cls, workload.tolerations, workload.affinity, keys, release)
         return cluster.derive(
             depends_on,
             lambda: cls(cluster, workload.tolerations, workload.affinity, keys, behavior_of(version)),
