@@ -160,8 +160,9 @@ class Repository:
     def autoscaler(self, workload: Workload) -> Autoscaler | None:
         """Return the autoscaler of a workload, if there is one: of several the nearest, then the largest."""
         found = self._autoscalers.get(workload.identity)
-        near = () if found is None else found.near(self.place(workload))
-        return next((scaler for bucket in near for scaler in bucket), None)
+        if found is None:
+            return None
+        return next((scaler for bucket in found.near(self.place(workload)) for scaler in bucket), None)
 
     def replicas(self, workload: Workload) -> ReplicaRange | None:
         """Return between how many and how many pods a workload runs; None where that is not known."""
