@@ -248,24 +248,27 @@ def _read_preferred(
 def read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> NodeSelectorTerm:
     """Read a term; one that the scheduler cannot make sense of matches no node."""
     before = found.count
-    expressions = _read_requirements(entry.get("matchExpressions"), path.child("matchExpressions"), found)
-    fields_path = path.child("matchFields")
-    fields = _read_requirements(entry.get("matchFields"), fields_path, found)
+    expressions = _read_requirements(entry, "matchExpressions", path, found)
+    fields = _read_requirements(entry, "matchFields", path, found)
     for position, requirement in enumerate(fields):
         if requirement.key != NAME_FIELD and not found.has_enough(NODE_FIELD_UNKNOWN):
-            where = fields_path.index(position).child("key")
+            where = path.child("matchFields").index(position).child("key")
             text = f"not a valid field selector key, must be {NAME_FIELD}"
             found.add(invalid_value(where, requirement.key, text, NODE_FIELD_UNKNOWN))
     usable = all(map(_is_usable_expression, expressions)) and all(map(_is_usable_field, fields))
     return NodeSelectorTerm(expressions if usable and found.count == before else (NEVER,), fields)
 
 
-def _read_requirements(raw: object, path: FieldPath, found: ErrorList) -> tuple[NodeRequirement, ...]:
+def _read_requirements(
+    term: Mapping[str, Any], name: str, path: FieldPath, found: ErrorList
+) -> tuple[NodeRequirement, ...]:
+    raw = term.get(name)
+    if raw is None:
+        return ()
     requirements = []
-    for where, entry in found.objects(raw, path):
-        key = found.text(entry.get("key"), where.child("key"))
-        operator = found.text(entry.get("operator"), where.child("operator"))
-        values = _read_values(entry.get("values"), where.child("values"), found)
+    for where, entry in found.objects(raw, path.child(name)):
+        key, operator = found.text_of(entry, "key", where), found.text_of(entry, "operator", where)
+        values = _read_values(entry.get("values"), where, found)
         if operator in _OPERATORS:
             requirements.append(NodeRequirement(key, NodeOperator(operator), values))
         elif isinstance(entry.get("operator"), str | None):
@@ -274,7 +277,12 @@ def _read_requirements(raw: object, path: FieldPath, found: ErrorList) -> tuple[
     return tuple(requirements)
 
 
-def _read_values(raw: object, path: FieldPath, found: ErrorList) -> tuple[str, ...]:
+def _read_values(raw: object, where: FieldPath, found: ErrorList) -> tuple[str, ...]:
+    if raw is None:
+        return ()
+    if isinstance(raw, list) and set(map(type, raw)) <= {str}:
+        return tuple(raw)
+    path = where.child("values")
     values = found.items(raw, path)
     if not all(isinstance(value, str) for value in values):
         for position, value in enumerate(values):

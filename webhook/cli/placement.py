@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import ErrorList, descend, shown, text_member
+from policies.manifests.fields import descend, shown, text_member
 from policies.manifests.file_name import shown_file
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model import cluster_kinds, replica_sources, snapshot, workload, workload_ref
