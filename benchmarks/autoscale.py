@@ -23,6 +23,7 @@ from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.scale_down import scale_down
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods
@@ -125,7 +126,7 @@ def _node_pools() -> NodeAutoscaler:
 
 def _underused() -> tuple[ClusterIndex, PodObjects]:
     """Return nodes of 4 CPUs, of which pods of twenty ReplicaSets request less than half."""
-    index, running = ClusterIndex(), PodObjects()
+    index, running = ClusterIndex(), PodObjects(None)
     for number in range(UNDERUSED):
         index.nodes.put(_group("4", 4, ZONES[number % len(ZONES)]).node(f"n{number}"))
     for number in range(UNDERUSED * PODS_OF_EACH):
@@ -167,7 +168,7 @@ def _queue(pods: int, of: int, more: list[Node] | None = None) -> SchedulingQueu
         index.nodes.put(node)
     context = AdmissionContext(policies=(), cluster=index)
     of_workload = [
-        queue_pods([(FieldPath(), _pod("pod", f"app-{number}", _workload(number, of)))], context)
+        queue_pods([(FieldPath(), _pod("pod", f"app-{number}", _workload(number, of)))], context, UNREAD_PODS)
         for number in range(WORKLOADS)
     ]
     entries = [

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, objects, probe_pod
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.scheduler.index import ClusterIndex
@@ -29,12 +30,13 @@ def run() -> None:
     context = AdmissionContext(policies=(), cluster=index)
     size = f"{USUAL.nodes:,} nodes, {USUAL.pods:,} pods"
     print(f"Rollout of {REPLICAS} replicas, {size} (fastest of {ROUNDS}):")
-    half = RolloutSettings(scale=REPLICAS // 2)
+    plain = RolloutSettings(known=UNREAD_PODS)
+    half = RolloutSettings(known=UNREAD_PODS, scale=REPLICAS // 2)
     for hard in (True, False):
         one, two = (_workload(hard=hard, replicas=times * REPLICAS) for times in (1, 2))
         kind = "hard" if hard else "soft"
-        _line(f"rollout, {kind} constraints, none runs", partial(roll_out, one, context), AIM_S)
-        _line(f"rollout of {2 * REPLICAS}, {kind} constraints", partial(roll_out, two, context))
+        _line(f"rollout, {kind} constraints, none runs", partial(roll_out, one, context, plain), AIM_S)
+        _line(f"rollout of {2 * REPLICAS}, {kind} constraints", partial(roll_out, two, context, plain))
         _line(f"scale to half, {kind} constraints", partial(roll_out, one, context, half))
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, Cluster, nodes, objects, probe_pod
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import (
     PLAIN,
@@ -121,7 +122,9 @@ def _workload() -> dict[str, Any]:
 
 
 def _simulate(index: ClusterIndex, replicas: int, settings: SimulationSettings) -> SimulatedQueue:
-    queue = queue_replicas(_workload(), AdmissionContext(policies=(), cluster=index), count=replicas)
+    queue = queue_replicas(
+        _workload(), AdmissionContext(policies=(), cluster=index), UNREAD_PODS, count=replicas
+    )
     if settings.seed is None:
         return simulate_queue(queue, settings)
     return simulate_queue(queue, settings, choose=Random(settings.seed).choice)
@@ -129,7 +132,8 @@ def _simulate(index: ClusterIndex, replicas: int, settings: SimulationSettings) 
 
 def _verdict(index: ClusterIndex) -> float:
     """Return the median time of one verdict, in seconds."""
-    queue = queue_replicas(_workload(), AdmissionContext(policies=(), cluster=index), count=1)
+    context = AdmissionContext(policies=(), cluster=index)
+    queue = queue_replicas(_workload(), context, UNREAD_PODS, count=1)
     request = queue.pods[0].request
     return statistics.median(_timed(lambda: evaluate(request, index))[0] for _ in range(VERDICTS))
 

@@ -65,7 +65,7 @@ def run(aims: Iterable[tuple[Cluster, float]] = AIMS_S) -> None:
 
 
 def _read(cluster: Cluster) -> _Read:
-    index, running = ClusterIndex(), PodObjects()
+    index, running = ClusterIndex(), PodObjects(None)
     workloads = ClusterWorkloads(WorkloadKinds(()), every_kind=True)
     for obj in objects(cluster):
         index.apply(obj)

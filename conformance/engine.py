@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.case import Operation
 from conformance.implementation import DeclinedError
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.reports.score import json as score_json
 from policies.reports.simulate import json as simulate_json
 from webhook.requests.frame import RequestError
@@ -25,7 +26,7 @@ class Engine:
         """Return the answer; see ``Implementation``."""
         try:
             if operation is Operation.SIMULATE:
-                return simulate_json.render(simulate_request(request, _SERVER))
+                return simulate_json.render(simulate_request(request, _SERVER, UNREAD_PODS))
             return score_json.render(place_request(request, _SERVER))
         except RequestError as error:
             raise DeclinedError("; ".join(map(str, error.errors)) or error.message) from error

@@ -25,7 +25,7 @@ from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import LISTS, OPTIONAL_KINDS
 from policies.model.snapshot import identity, kind_of
 from policies.model.without_secrets import without_secrets
-from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.known_pods import KnownPods
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from policies.scheduler.indexed_objects import unread_warning
 
@@ -147,17 +147,18 @@ def _take_lists(index: ClusterIndex, value: dict[str, Any]) -> list[FieldError]:
     return found.errors
 
 
-def pod_objects(file: str) -> PodObjects:
-    """Return the store for the objects of a cluster's pods, which reads a file again where they are needed.
+def known_pods(file: str, *, now: float) -> KnownPods:
+    """Return the store for what is known of a cluster's pods, which reads a file again where it is needed.
 
-    Keeping them takes a fifth of the time of reading, and few answers need them.
+    Keeping it takes half of the time of reading, and few answers need it.
 
     Args:
         file: The snapshot. Of what is no file that can be read twice, what is shown is kept.
+        now: The time, in seconds since 1970; 0 for a snapshot, which has its own.
     """
     if file in ("", STDIN) or not Path(file).is_file():
-        return PodObjects()
-    return PodObjects(lambda: (entry.value for entry in snapshot_objects(file)))
+        return KnownPods(None, now=now)
+    return KnownPods(lambda: (entry.value for entry in snapshot_objects(file)), now=now)
 
 
 def snapshot_objects(file: str | Path) -> Iterator[ManifestObject]:

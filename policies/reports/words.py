@@ -68,16 +68,24 @@ def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> 
     revision = prepared.revision
     if revision is None or not revision.is_new:
         return ""
-    text = ", scheduled as a new revision"
     if replaced is None:
-        return text
-    text += f" beside {plural(replaced.count, 'older pod')} that it replaces"
+        return ", scheduled as a new revision"
     if replaced.rollout is None:
-        return text
-    text = f"{text}: {ending(replaced.rollout, replaced.rollout.outcome)}"
-    if evicts := evictions_text(replaced.rollout.courses.worst.evicted):
-        text += f"; {evicts}"
-    return f"{text} (see evenkeel rollout)"
+        return f", scheduled as a new revision beside {plural(replaced.count, 'older pod')} that it replaces"
+    return f", a new revision that replaces {plural(replaced.count, 'pod')}: {rolled_out(replaced.rollout)}"
+
+
+def rolled_out(rollout: Rollout) -> str:
+    """Return how a rollout ends in an answer that is about something else."""
+    evicts = evictions_text(rollout.courses.worst.evicted)
+    return f"{endings(rollout)}{evicts and f'; {evicts}'} (see evenkeel rollout)"
+
+
+def endings(rollout: Rollout) -> str:
+    """Return how a rollout or a scale ends in its likely course, and how otherwise in the worst one."""
+    likely, worst = rollout.courses.likely.outcome, rollout.outcome
+    text = ending(rollout, likely)
+    return text if worst is likely else f"{text}, but can end otherwise: {ending(rollout, worst)}"
 
 
 def ending(rollout: Rollout, outcome: Outcome) -> str:
@@ -144,7 +152,8 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
         yield Text(f"All {wanted} replicas have a node; this is about one more.")
         return
     more = replicas.fitting - replicas.placed
-    revision = " of this revision" if placement.workload.kind.revision_label else ""
+    is_new = placement.revision is not None and placement.revision.is_new
+    revision = " of this revision" if is_new or placement.workload.kind.revision_label else ""
     so_far = "" if replicas.complete else f" (only {replicas.fitting - replicas.placed:,} were tried)"
     text = f"{at_most(placement)}{replicas.fitting:,} of {wanted} replicas fit"
     yield Text(

@@ -14,10 +14,9 @@ from policies.model.workload import Workload
 from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkload
-from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.known_pods import UNREAD_PODS, KnownPods
 from policies.placement.core.placement import PreparedPod, prepare
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.replicas import running_replicas
 from policies.placement.plan.plan_pods import PodChanger
 from policies.placement.rollout.running_pods import find_running
@@ -68,7 +67,7 @@ CLUSTER = [
 
 
 def known_pods() -> KnownPods:
-    known = KnownPods(running=PodObjects())
+    known = KnownPods(None, now=0.0)
     for obj in CLUSTER:
         known(obj)
     return known
@@ -81,16 +80,19 @@ def of_audit(prepared: PreparedPod, context: AdmissionContext) -> int | None:
 
 def of_survive(prepared: PreparedPod, context: AdmissionContext) -> int:
     simulation = ClusterSimulation.of(prepared.cluster, prepared.request)
-    [found] = Deployment(simulation, context, LossOptions("kubernetes.io/hostname"), None).deploy(
-        [prepared.workload], {}
-    )
+    [found] = Deployment(
+        simulation, context, LossOptions("kubernetes.io/hostname"), UNREAD_PODS.running
+    ).deploy([prepared.workload], {})
     return found.used + found.replaced
 
 
+def of_facts(prepared: PreparedPod, _: AdmissionContext) -> int:
+    return PodFacts(prepared.cluster, [prepared], UNREAD_PODS.running).own_count
+
+
 def of_plan(prepared: PreparedPod, context: AdmissionContext) -> int:
-    return PodChanger(ClusterSimulation.of(prepared.cluster, prepared.request), context).count(
-        prepared.workload
-    )
+    simulation = ClusterSimulation.of(prepared.cluster, prepared.request)
+    return PodChanger(simulation, context, known=UNREAD_PODS).count(prepared.workload)
 
 
 def of_placement(prepared: PreparedPod, _context: AdmissionContext) -> int:
@@ -109,7 +111,9 @@ WAYS: dict[str, Callable[[PreparedPod, AdmissionContext], int | None]] = {
     "audit": of_audit,
     "explain, scale, simulate": of_placement,
     "rollout, rebalance": of_rollout,
-    "simulate --evict": lambda prepared, _: PodFacts(prepared.cluster, [prepared]).own_count,
+    "simulate --evict": lambda prepared, _: (
+        PodFacts(prepared.cluster, [prepared], UNREAD_PODS.running).own_count
+    ),
     "survive": of_survive,
     "plan": of_plan,
 }

@@ -266,7 +266,7 @@ def _search(
         cli_placement.check_key(given, goal.key, option="--key")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG
     with progress("Trying constraints", long=long) as advance, interruptible() as stop:
-        return advise_advise.advise(workload, context, goal, groups, stop=stop, on_trial=advance)
+        return advise_advise.advise(workload, context, given.known, goal, groups, stop=stop, on_trial=advance)
 
 
 def _replicas(workload: Workload, given: cli_placement.PlacementInput) -> scaling.ReplicaRange:

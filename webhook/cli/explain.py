@@ -20,6 +20,7 @@ from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interr
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
+    from policies.placement.core.known_pods import KnownPods
     from policies.placement.explain import explain
 
 
@@ -58,12 +59,13 @@ def command(
     snapshot. A file has a Pod, or a workload whose next pod is scheduled. Services and Namespaces in it are
     added to the cluster.
 
-    A new revision over running pods replaces them: the headline says how its rollout ends.
+    A new revision over running pods replaces them: it is rolled out, and replicas and suggestions are those
+    of its end. Shown is a new pod when the rollout is stuck, else the first one that gets a node.
 
     With --autoscale the headline also says what the autoscaler would add for a pod that fits nowhere, or
     for the first replica that does not fit. The exit code is that without these nodes, which may not come.
 
-    Exit codes: 0 the pod fits a node, or the rollout of a new revision leaves none pending, 1 otherwise,
+    Exit codes: 0 the pod fits a node, or a new revision of pods that run rolls out, 1 otherwise,
     2 bad usage or input, 3 could not run, 130 ended by Ctrl-C, after which the explanation has the replicas
     and changes that were tried. With --diff: 0 printed, 2 there is no such suggestion, or it cannot be
     printed as a diff.
@@ -119,7 +121,7 @@ class _Explainer:
         self.stopped = False
 
     def __call__(
-        self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
+        self, obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
     ) -> explain.Explained:
         """Explain an object; see ``explain_object``."""
         from policies.placement.explain import explain
@@ -128,7 +130,13 @@ class _Explainer:
         autoscaler = None if context.cluster is None else self._autoscale.read(context.cluster)
         with status("Placing replicas, trying changes", long=long), interruptible() as stop:
             found = explain.explain_object(
-                obj, context, namespace=namespace, examples=self._examples, autoscaler=autoscaler, stop=stop
+                obj,
+                context,
+                known,
+                namespace=namespace,
+                examples=self._examples,
+                autoscaler=autoscaler,
+                stop=stop,
             )
             self.stopped = stop()
         return found

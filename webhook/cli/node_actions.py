@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,7 +13,6 @@ from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model import taints
 from policies.placement.core import actions as core_actions
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.simulate.simulated_queue import PlannedActions
 from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
@@ -33,12 +32,10 @@ _TAINT_KEY: Final = re.compile(r"([^=:]+?)(?::([A-Za-z]+))?-?")
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """The actions on the nodes of a cluster, and the objects of its pods."""
+    """The actions on the nodes of a cluster."""
 
     actions: tuple[core_actions.Action, ...] = ()  #: The actions, in the order in which they were given.
     others: int = 0  #: How many pods of other workloads are scheduled again.
-    #: The objects of the cluster's pods, once it was read.
-    running: PodObjects = field(default_factory=PodObjects)
     autoscale: Autoscale = NO_AUTOSCALE  #: What adds nodes, as it was given.
 
     @classmethod
@@ -76,14 +73,13 @@ class Happening:
         return bool(self.actions) or self.autoscale.source is not None
 
     def planned(self, cluster: ClusterIndex) -> PlannedActions:
-        """Return the actions before pods are scheduled, the objects of pods that run, and what adds nodes.
+        """Return the actions before pods are scheduled, and what adds nodes.
 
         Raises:
             DocumentError: The file of node groups is not what it should be.
         """
         return PlannedActions(
             actions=self.actions,
-            running=self.running,
             others=self.others,
             autoscaler=self.autoscale.read(cluster),
         )

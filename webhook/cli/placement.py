@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -13,6 +14,7 @@ from policies.manifests.words import IN_SENTENCE, listed
 from policies.model import cluster_kinds, replica_sources, snapshot, workload, workload_ref
 from policies.placement.core import actions, placement
 from policies.scheduler import index
+from webhook import snapshot_file
 from webhook.cli import manifest, targets
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all_by, choose_by
 from webhook.cli.terminal import note
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
     from policies.model.node import Node
+    from policies.placement.core.known_pods import KnownPods
 
 
 #: What is found out of an object.
@@ -39,7 +42,7 @@ def read_context(
     Args:
         options: The options.
         seen: Shown every object of the snapshot file, or of the live cluster.
-        everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
+        everything: Whether ``seen`` is also shown the pods of a live cluster that have finished.
         warn: Is given what is left out of it, a line at a time; prints to stderr by default.
 
     Raises:
@@ -54,7 +57,7 @@ def read_context(
 
         return live_placement.read_live_context(
             options,
-            resources=watched_resources.EVERYTHING if everything else watched_resources.WATCHED_RESOURCES,
+            resources=watched_resources.EVERYTHING if everything else watched_resources.WITH_PENDING_PODS,
             seen=seen,
             warn=warn,
         )
@@ -78,10 +81,12 @@ def report_without_pods(cluster: index.ClusterIndex, warn: Callable[[str], None]
 
 
 class Evaluator(Protocol[_Found]):
-    """Finds something out of an object; ``place`` does, or what fails as it does."""
+    """Finds something out of an object, or fails as ``prepare`` does."""
 
-    def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> _Found:
-        """Evaluate an object, in a namespace if it names none itself."""
+    def __call__(
+        self, obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
+    ) -> _Found:
+        """Evaluate an object by what is known of the cluster, in a namespace if it names none itself."""
 
 
 class PlacementAnswer(NamedTuple, Generic[_Found]):
@@ -98,6 +103,7 @@ class PlacementInput(NamedTuple):
     """The input of a command."""
 
     context: AdmissionContext  #: What pods are placed by, with what else is in the file.
+    known: KnownPods  #: What is known of the pods of its cluster.
     entries: list[ManifestObject]  #: The objects: one, or all of the file that make pods.
     namespace: str  #: Where they go if they name no namespace themselves.
     problems: list[str]  #: What is wrong with what else is in the file, a line each.
@@ -109,7 +115,7 @@ def evaluate_object(
     judge: Evaluator[_Found],
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     *,
-    everything: bool = False,
+    keeps: bool = False,
     tells_node: bool = False,
 ) -> PlacementAnswer[_Found]:
     """Return the result for the object in a file, or in the cluster.
@@ -118,7 +124,7 @@ def evaluate_object(
         options: The options.
         judge: Evaluates it.
         seen: Shown every object of the cluster first.
-        everything: Whether also the pods of a live cluster that are pending or finished.
+        keeps: Whether what is known of pods is needed in any case.
         tells_node: Whether the answer says on which node a pod is; otherwise stderr does.
 
     Raises:
@@ -128,11 +134,11 @@ def evaluate_object(
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    context, (entry,), namespace, problems, node = read_input(
-        options, seen, everything=everything, tells_node=tells_node
+    context, known, (entry,), namespace, problems, node = read_input(
+        options, seen, keeps=keeps, tells_node=tells_node
     )
     try:
-        judged = judge(entry.value, context, namespace=namespace)
+        judged = judge(entry.value, context, known, namespace=namespace)
     except placement.PlacementError as error:
         problems += manifest.told(entry, error.errors)
         raise DocumentError(problems) from error
@@ -146,7 +152,7 @@ def read_input(
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     *,
     every: bool = False,
-    everything: bool = False,
+    keeps: bool = False,
     described: Sequence[Node] | None = None,
     tells_node: bool = False,
     autoscalers: bool = False,
@@ -157,7 +163,7 @@ def read_input(
         options: The options.
         seen: Shown every object of the cluster.
         every: Whether all objects of a file are meant, unless the options name one.
-        everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
+        keeps: Whether what is known of pods is needed in any case.
         described: The nodes of the cluster, in place of one that the options name; None if they must.
         tells_node: Whether the command itself says on which node a pod is.
         autoscalers: Whether the autoscalers of a live cluster are wanted of objects that state their
@@ -175,15 +181,16 @@ def read_input(
     if target is not None and not options.live:
         finder = targets.Finder(target, options.namespace or workload.DEFAULT_NAMESPACE)
 
-    sources = replica_sources.ReplicaSources()
+    sources, known = replica_sources.ReplicaSources(), known_pods(options, keeps=keeps)
 
     def show_all(obj: dict[str, Any]) -> None:
+        known(obj)
         if finder is not None:
             finder(obj)
         sources(obj)
         seen(obj)
 
-    context = read_context(options, show_all, everything=everything)
+    context = read_context(options, show_all)
     context = replace(context, replica_sources=sources, reads_stored=target is not None)
     if context.cluster is not None:
         report_without_pods(context.cluster)
@@ -202,7 +209,19 @@ def read_input(
         from webhook.cli import live_placement
 
         options = live_placement.in_context(options)
-    return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context), node)
+    problems = _apply_along(along, options, context)
+    return PlacementInput(context, known, entries, options.namespace, problems, node)
+
+
+def known_pods(options: PlacementOptions, *, keeps: bool) -> KnownPods:
+    """Return the store for what is known of the cluster's pods: now is the clock for a live one.
+
+    Args:
+        options: The options.
+        keeps: Whether it is needed in any case, so that a file is not to be read again for it.
+    """
+    now = time.time() if options.live else 0.0
+    return snapshot_file.known_pods("" if keeps else options.cluster, now=now)
 
 
 def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:

@@ -175,8 +175,7 @@ def _read_cluster(
             map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
         )
         workloads = cluster_workloads.ClusterWorkloads(kinds, every_kind=True)
-        known = known_pods.KnownPods(running=snapshot_file.pod_objects(file))
-
+        known = known_pods.KnownPods(None, now=0.0)
         with manifest.snapshot_progress(file) as advance:
 
             def look(obj: dict[str, Any]) -> None:
@@ -187,7 +186,6 @@ def _read_cluster(
             index = snapshot_file.read_snapshot(file, warn=note, seen=look)
         name = f"the workloads of {shown_file(file)}"
         return _Cluster(index, known, workloads, file, name=name), options
-    from policies.placement.core import pod_objects as core_pod_objects
     from webhook.cli import live as cli_live
     from webhook.cli import read_cluster
     from webhook.kube import api_server as kube_api_server
@@ -195,7 +193,7 @@ def _read_cluster(
 
     api = cli_live.api_server(context)
     release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact
-    known = known_pods.KnownPods(now=datetime.now(UTC).timestamp(), running=core_pod_objects.PodObjects())
+    known = known_pods.KnownPods(None, now=datetime.now(UTC).timestamp())
     with reading_progress() as advance:
 
         def seen(obj: dict[str, Any]) -> None:

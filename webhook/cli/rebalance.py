@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +20,8 @@ from webhook.cli.terminal import LINES, ExitCode, finish, note_and_keep, show
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.model import eviction_budget
-    from policies.placement.core import placement, pod_objects, scale_down
+    from policies.placement.core import placement, scale_down
+    from policies.placement.core.known_pods import KnownPods
     from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
     from policies.placement.rebalance import rebalance as rebalance_rebalance
 
@@ -36,17 +36,14 @@ kubectl get nodes,pods,services,rc,rs,sts,ns,deploy,pdb -A -o json > cluster.jso
 
 @dataclass(slots=True)
 class _Budgets:
-    """The PodDisruptionBudgets and perhaps pods among the objects of a cluster, which pass by once."""
+    """The PodDisruptionBudgets among the objects of a cluster, which pass by once."""
 
     found: list[eviction_budget.EvictionBudget] = field(default_factory=list)
-    running: pod_objects.PodObjects | None = None
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
         from policies.model import cluster_kinds
 
-        if self.running is not None:
-            self.running(obj)
         if obj.get("kind") != cluster_kinds.BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
             return
         from policies.model import eviction_budget
@@ -118,18 +115,17 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
         DocumentError: The object cannot be placed, or the file of the autoscaler is not what it should be.
     """
     from policies.model import cluster_kinds
-    from policies.placement.core import placement, pod_objects
+    from policies.placement.core import placement
     from policies.placement.rebalance import rebalance as rebalance_rebalance
     from policies.placement.rebalance import undone
     from policies.reports.rebalance import evictions
     from webhook.cli import live
     from webhook.cli import placement as cli_placement
 
-    running = None if autoscale.source is None else pod_objects.PodObjects()
-    budgets, unread = _Budgets(running=running), list[str]()
+    budgets, unread = _Budgets(), list[str]()
 
     def place(
-        obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
+        obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
     ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan, scale_down.ScaledDown | None]:
         prepared = placement.prepare(placement.read_workload(obj, context, namespace=namespace), context)
         if options.live and not prepared.cluster.knows(cluster_kinds.BUDGET):
@@ -140,9 +136,9 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
                 budgets(budget)
         plan = rebalance_rebalance.rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
         autoscaler = autoscale.read(prepared.cluster)
-        if autoscaler is None or running is None:
+        if autoscaler is None:
             return prepared, plan, None
-        return prepared, plan, undone.scale_down_after(prepared, plan, autoscaler, context, running)
+        return prepared, plan, undone.scale_down_after(prepared, plan, autoscaler, context, known.running)
 
     (prepared, plan, scaled), *_ = cli_placement.evaluate_object(options, place, budgets)
     return RebalanceOutput(
@@ -158,20 +154,18 @@ def rank(options: PlacementOptions, replicas: int, *, soft: bool) -> RebalanceOu
     Raises:
         DocumentError: The object cannot be placed.
     """
-    from policies.placement.core import known_pods, placement
+    from policies.placement.core import placement
     from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
     from policies.reports.rebalance import deletion_costs as deletion_costs_report
     from webhook.cli import placement as cli_placement
 
-    known = known_pods.KnownPods(now=time.time() if options.live else 0.0)
-
     def place(
-        obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
+        obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
     ) -> rebalance_deletion_costs.DeletionCosts:
         workload = placement.read_workload(obj, context, namespace=namespace)
         return rebalance_deletion_costs.deletion_costs(workload, context, replicas, known, soft=soft)
 
-    found, *_ = cli_placement.evaluate_object(options, place, known, everything=True)
+    found, *_ = cli_placement.evaluate_object(options, place, keeps=True)
     return RebalanceOutput(
         lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
         deletion_costs_report.render_json(found),

@@ -69,7 +69,12 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
     from policies.placement.core import placement as core_placement
     from webhook.cli import placement as cli_placement
 
-    placement, entry, *_ = cli_placement.evaluate_object(options, core_placement.evaluate_manifest)
+    placement, entry, *_ = cli_placement.evaluate_object(
+        options,
+        lambda obj, context, _known, *, namespace: core_placement.evaluate_manifest(
+            obj, context, namespace=namespace
+        ),
+    )
     if tell is not None:
         from policies.reports.score import json as score_json
 

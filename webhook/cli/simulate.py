@@ -115,8 +115,8 @@ def command(
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
 
-    A new revision over running pods replaces them: without --pods and --runs the headline says how its
-    rollout ends, and the exit code is that of evenkeel rollout.
+    A new revision over running pods replaces them: without --pods, --runs and --nodes-to-score it is rolled
+    out, and the answer is that of evenkeel rollout.
 
     Exit codes: 0 every pod got a node, 1 some stay pending (in some run), 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from policies.placement.core import known_pods
 from policies.placement.rollout import simulated_rollout
 from policies.placement.simulate import scheduling_queue, simulated_queue
 from policies.reports.simulate import json as simulate_json
 from policies.reports.simulate import text as simulate_text
-from webhook import snapshot_file
 from webhook.cli import placement
 from webhook.cli.answers import answer_lines, answer_printer
-from webhook.cli.autoscale_option import Autoscale
 from webhook.cli.node_actions import Happening
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import SENTENCES, ExitCode, interruptible, progress, show
@@ -27,6 +23,7 @@ from webhook.requests import cost, simulate
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
+    from policies.placement.core.known_pods import KnownPods
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -52,14 +49,12 @@ def report(
         if fits is not None:
             return ExitCode.of(clean=fits)
     simulated: simulated_queue.SimulatedQueue | simulated_rollout.SimulatedRollout
-    if asked.rolls_out:
-        simulated, entry, *_ = _roll_out(options, asked, happening.autoscale)
+    found, entry = _queue(options, asked, happening)
+    if isinstance(found, simulated_rollout.SimulatedRollout):
+        simulated = found
     else:
-        if not happening.reads_all:
-            happening = replace(happening, running=snapshot_file.pod_objects(options.cluster))
-        queue, entry = _queue(options, asked, happening)
-        planned = replace(happening.planned(queue.cluster), scales_down=bool(asked.scale_down))
-        simulated = _simulate(queue, asked.settings, planned)
+        planned = replace(happening.planned(found.cluster), scales_down=bool(asked.scale_down))
+        simulated = _simulate(found, asked.settings, planned)
     if tell is not None:
         tell(simulate_json.render(simulated), entry, simulate_text.verdict(simulated))
     else:
@@ -74,40 +69,39 @@ def report(
 
 def answer_requests(options: PlacementOptions) -> ExitCode:
     """Answer the requests on standard input, a line each; return the exit code."""
-    known = _known(options)
-    server = placement.read_context(options, known, everything=True)
+    known = placement.known_pods(options, keeps=True)
+    server = placement.read_context(options, known)
     return answer_lines(sys.stdin.buffer, partial(_answer, server=server, known=known))
 
 
 def _queue(
     options: PlacementOptions, asked: simulate.SimulateRequest, happening: Happening
-) -> tuple[scheduling_queue.SchedulingQueue, ManifestObject]:
-    """Return the replicas, and the object that they are of; the objects of pods are kept."""
-    judge = partial(scheduling_queue.queue_replicas, count=asked.replicas, changes_nodes=happening.reads_all)
-    answer = placement.evaluate_object(options, judge, happening.running)
-    return answer.found, answer.entry
-
-
-def _roll_out(
-    options: PlacementOptions, asked: simulate.SimulateRequest, autoscale: Autoscale
-) -> placement.PlacementAnswer[simulated_rollout.SimulatedRollout]:
-    known = _known(options)
-    settings = asked.rollout_settings(known)
+) -> tuple[scheduling_queue.SchedulingQueue | simulated_rollout.SimulatedRollout, ManifestObject]:
+    """Return the replicas, or how the workload is rolled out or scaled, and the object that they are of."""
 
     def judge(
-        obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str
-    ) -> simulated_rollout.SimulatedRollout:
-        autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
-        return simulated_rollout.roll_out(obj, context, settings, namespace=namespace, autoscaler=autoscaler)
+        obj: Mapping[str, Any], context: AdmissionContext, known: KnownPods, *, namespace: str
+    ) -> scheduling_queue.SchedulingQueue | simulated_rollout.SimulatedRollout:
+        settings, queue = asked.rollout_settings(known), None
+        if asked.applies:
+            queue = scheduling_queue.queue_applied(obj, context, settings, namespace=namespace)
+        changes_nodes = bool(happening.actions) or asked.changes_nodes
+        if asked.rolls_out or (queue is not None and not changes_nodes):
+            autoscaler = None if context.cluster is None else happening.autoscale.read(context.cluster)
+            return simulated_rollout.roll_out(
+                obj, context, settings, namespace=namespace, autoscaler=autoscaler
+            )
+        return queue or scheduling_queue.queue_replicas(
+            obj,
+            context,
+            known,
+            namespace=namespace,
+            count=asked.replicas,
+            changes_nodes=happening.reads_all,
+        )
 
-    return placement.evaluate_object(options, judge, known, everything=True)
-
-
-def _known(options: PlacementOptions) -> known_pods.KnownPods:
-    """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
-    return known_pods.KnownPods(
-        now=time.time() if options.live else 0.0, running=snapshot_file.pod_objects(options.cluster)
-    )
+    answer = placement.evaluate_object(options, judge, keeps=asked.rolls_out)
+    return answer.found, answer.entry
 
 
 def _simulate(
@@ -131,6 +125,6 @@ def _simulate(
         )
 
 
-def _answer(line: bytes, server: AdmissionContext, known: known_pods.KnownPods) -> tuple[bytes, bool]:
+def _answer(line: bytes, server: AdmissionContext, known: KnownPods) -> tuple[bytes, bool]:
     simulated = simulate.simulate_request(line, server, known)
     return simulate_json.render(simulated), simulated.succeeds

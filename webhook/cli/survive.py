@@ -30,7 +30,6 @@ from webhook.cli.terminal import (
 
 if TYPE_CHECKING:
     from policies.model.workload import Workload
-    from policies.placement.core import pod_objects
     from policies.placement.survive import loss as survive_loss
     from policies.placement.survive import survival_report
     from policies.placement.survive.loss import Loss
@@ -143,7 +142,7 @@ def command(
         raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")
     if is_given("all_namespaces"):
         raise UsageError("-A may only be used with --all: an object has one namespace")
-    from policies.placement.core import actions, pod_objects, recovery
+    from policies.placement.core import actions, recovery
     from policies.placement.survive import loss as survive_loss
     from policies.reports.survive import text as survive_text
     from webhook.cli import placement as cli_placement
@@ -155,11 +154,10 @@ def command(
         unreachable=unreachable,
         others=recovery.MOST_OTHERS if displaced == "all" else 0,
     )
-    running = pod_objects.PodObjects()
-    given = cli_placement.read_input(options, running, every=True)
+    given = cli_placement.read_input(options, every=True, keeps=True)
     if given.context.cluster is not None:
         losing = replace(losing, autoscaler=Autoscale(autoscale).read(given.context.cluster))
-    report = _evaluate(given, losing, running)
+    report = _evaluate(given, losing)
     if form == "text":
         show(lambda width, color: survive_text.render(report, width=width, color=color), piped=SENTENCES)
     elif form == "markdown":
@@ -185,7 +183,7 @@ def command(
 
 
 def _evaluate(
-    given: cli_placement.PlacementInput, options: survive_loss.LossOptions, running: pod_objects.PodObjects
+    given: cli_placement.PlacementInput, options: survive_loss.LossOptions
 ) -> survival_report.SurvivalReport:
     """Lose every domain once; return what becomes of the workloads.
 
@@ -200,6 +198,7 @@ def _evaluate(
     workloads, unjudged = _read_workloads(given)
     long = given.context.cluster is not None and given.context.cluster.node_count >= MANY_NODES
     losses: list[Loss] = []
+    running = given.known.running
     with interruptible() as stop:
         with progress("Losing domains", long=long) as advance:
             survival = survive.Survival(

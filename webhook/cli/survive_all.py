@@ -68,7 +68,7 @@ def run(
         unreachable=unreachable,
     )
     page = cluster_page.ClusterPage(options) if form == HTML else None
-    running = pod_objects.PodObjects() if page is None else page.objects.running
+    running = pod_objects.PodObjects(None) if page is None else page.objects.running
     read = cluster_workloads.read_workloads(
         options, options.namespace, "", form=form, every_kind=True,
         seen=running if page is None else page.objects,

@@ -97,7 +97,9 @@ def command(
     """Show what becomes of pods when nodes are lost, drained, cordoned, tainted or added.
 
     That happens to the nodes first, in the order given. Pods that lose their node are then scheduled again,
-    the highest priority first, and after them the replicas of the workload. With --live the cluster is read
+    the highest priority first, and after them the replicas of the workload. A new revision of pods that run
+    is rolled out before all that, unless --pods says otherwise; what it leaves pending is then tried again,
+    and nothing more of it is played. With --live the cluster is read
     with your own permissions, to know those pods. With --autoscale Cluster Autoscaler or Karpenter then adds
     nodes for what is pending.
 

@@ -15,6 +15,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import text_member
 from policies.manifests.wire import Received
 from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import Placement
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.simulated_queue import SimulatedQueue
@@ -98,7 +99,7 @@ def score(call: ApiCall) -> ApiReply:
 
 def explain(call: ApiCall) -> ApiReply:
     """Explain where a pod would go, or why it fits nowhere and what would help."""
-    found = explain_request(call.body, call.context, EVERY_NODE if call.wide else EXAMPLES)
+    found = explain_request(call.body, call.context, UNREAD_PODS, EVERY_NODE if call.wide else EXAMPLES)
     as_text = partial(explain_text.render, wide=call.wide)
     reply = _reply(found.placement, _rendered(found, explain_json.render, as_text, call.screen))
     if found.replaced is None or found.replaced.pending is None:
@@ -108,7 +109,7 @@ def explain(call: ApiCall) -> ApiReply:
 
 def simulate(call: ApiCall) -> ApiReply:
     """Schedule pods one after another, each bound before the next; or roll a workload out, or scale it."""
-    found = simulate_request(call.body, call.context)
+    found = simulate_request(call.body, call.context, UNREAD_PODS)
     kept = found.kept if isinstance(found, SimulatedRollout) else 0
     return ApiReply(
         _rendered(found, simulate_json.render, simulate_text.render, call.screen),
@@ -128,7 +129,7 @@ def _counts(found: SimulatedQueue | SimulatedRollout) -> Mapping[str, int]:
 
 def advise(call: ApiCall) -> ApiReply:
     """Find the constraints with which a workload reaches a goal, and prove it by simulation."""
-    found = advise_request(call.body, call.context)
+    found = advise_request(call.body, call.context, UNREAD_PODS)
     workload, nodes = found.workload, found.trial.prepared.cluster.node_count
     return ApiReply(
         _rendered(found, advise_json.render, advise_text.render, call.screen),

@@ -27,6 +27,7 @@ from policies.placement.advise.advise import Advice, advise, why_unadvised
 from policies.placement.advise.goal import Goal, parse_limit
 from policies.placement.advise.node_groups import groups_for, groups_lacking, scaled_groups
 from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.limits import MOST_ADVISED
 from policies.placement.core.placement import read_workload
 from webhook.requests.cost import PodLimit, nodes_of
@@ -117,24 +118,30 @@ class AdviseRequest(PlacementFields):
         )
 
 
-def advise_request(body: bytes, server: AdmissionContext) -> Advice:
+def advise_request(body: bytes, server: AdmissionContext, known: KnownPods) -> Advice:
     """Return the advice on the workload of a request.
 
     Args:
         body: The request, JSON.
         server: What holds where the request leaves something out.
+        known: What is known of the pods of the server's cluster.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request, found = read_request(AdviseRequest, body), ErrorList()
-    context = request.context(server, found)
+    context, known = request.state(server, known, found)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     refuse(found)
-    return try_placing(partial(_advise, request, context, autoscaler), _WORKLOAD, found)
+    return try_placing(partial(_advise, request, context, known, autoscaler), _WORKLOAD, found)
 
 
-def _advise(request: AdviseRequest, context: AdmissionContext, autoscaler: NodeAutoscaler | None) -> Advice:
+def _advise(
+    request: AdviseRequest,
+    context: AdmissionContext,
+    known: KnownPods,
+    autoscaler: NodeAutoscaler | None,
+) -> Advice:
     """Return advice on a workload.
 
     Raises:
@@ -156,10 +163,10 @@ def _advise(request: AdviseRequest, context: AdmissionContext, autoscaler: NodeA
     if goal.replicas.most > most:
         text = f"must be at most {most:,} for one request with {nodes:,} nodes"
         raise RequestError((invalid_value(_REPLICAS, goal.replicas.most, text, VALUE_INVALID),))
-    known = any(group.key == goal.key for group in groups)
-    if not known and (context.cluster is None or not domains_of(context.cluster, goal.key)):
+    has_key = any(group.key == goal.key for group in groups)
+    if not has_key and (context.cluster is None or not domains_of(context.cluster, goal.key)):
         raise RequestError((invalid_value(_KEY, goal.key, "no node has this label", GOAL_INVALID),))
-    advice = advise(workload, context, goal, groups)
+    advice = advise(workload, context, known, goal, groups)
     if advice is None:
         raise ValueError("nothing stops it")
     return advice

@@ -24,6 +24,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Form, Keywords, Received
 from policies.model.constraint import INT32_MAX, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, argument_errors, build_profile
 from policies.scheduler.index import ClusterIndex
@@ -108,6 +109,25 @@ class PlacementFields(Received):
             scheduler = SchedulerConfig({}, fallback=build_profile(self.defaults))
             context = replace(context, scheduler=scheduler, policies=())
         return context
+
+    def state(
+        self, server: AdmissionContext, known: KnownPods, found: ErrorList
+    ) -> tuple[AdmissionContext, KnownPods]:
+        """Return what ``context`` does, and what is known of the pods of its cluster.
+
+        Args:
+            server: What holds where the request leaves something out.
+            known: What is known of the pods of the server's cluster.
+            found: Takes what is wrong with the cluster.
+        """
+        if self.cluster is None:
+            return self.context(server, found), known
+        objects: list[dict[str, Any]] = []
+        known = KnownPods(lambda: objects, now=0.0)
+        context = self.context(server, found, objects.append)
+        for obj in objects:
+            known(obj)
+        return context, known
 
 
 def try_placing(place: Callable[[], _Result], at: FieldPath, found: ErrorList) -> _Result:

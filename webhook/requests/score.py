@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.api_rules import ApiRule
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import Placement, evaluate_manifest
 from policies.placement.explain.explain import Explained, explain_object
 from webhook.requests.cluster import filled_in
@@ -90,19 +91,20 @@ class ExplainRequest(ScoreRequest):
     autoscale: AutoscaleField | None = None
 
 
-def explain_request(body: bytes, server: AdmissionContext, examples: int) -> Explained:
+def explain_request(body: bytes, server: AdmissionContext, known: KnownPods, examples: int) -> Explained:
     """Explain where the pod of a request would go.
 
     Args:
         body: The request, JSON.
         server: What holds where the request leaves something out.
+        known: What is known of the pods of the server's cluster.
         examples: How many nodes of a group are named.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request, found = read_request(ExplainRequest, body), ErrorList()
-    context = request.context(server, found)
+    context, known = request.state(server, known, found)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
-    explain = partial(explain_object, examples=examples, autoscaler=autoscaler)
+    explain = partial(explain_object, known=known, examples=examples, autoscaler=autoscaler)
     return evaluate_pod(request, context, found, explain)

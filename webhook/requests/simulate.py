@@ -24,11 +24,15 @@ from policies.manifests.wire import Keywords, Received, document_name
 from policies.placement.core.actions import Action
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
-from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods, queue_replicas
+from policies.placement.simulate.scheduling_queue import (
+    SchedulingQueue,
+    queue_applied,
+    queue_pods,
+    queue_replicas,
+)
 from policies.placement.simulate.simulated_queue import (
     PlannedActions,
     SimulatedQueue,
@@ -119,6 +123,17 @@ class SimulateRequest(SimulationFields, PlacementFields):
         """Whether the workload is rolled out or scaled, instead of scheduling replicas."""
         return bool(self.rollout) or self.scale is not None
 
+    @property
+    def applies(self) -> bool:
+        """Whether the workload, if it is a new revision of pods that run, replaces them before all else."""
+        beside = (self.queue, self.replicas, self.runs, self.nodes_to_score)
+        return not self.rolls_out and all(given is None for given in beside)
+
+    @property
+    def changes_nodes(self) -> bool:
+        """Whether nodes go or come in another way than for pods that are pending."""
+        return bool(self.actions or self.scale_down)
+
     def happening(self, actions: Iterable[Action]) -> str:
         """Return the simulated actions in words."""
         if self.rollout:
@@ -156,49 +171,49 @@ class SimulateRequest(SimulationFields, PlacementFields):
 
 
 def simulate_request(
-    body: bytes,
-    server: AdmissionContext,
-    known: KnownPods | None = None,
+    body: bytes, server: AdmissionContext, known: KnownPods
 ) -> SimulatedQueue | SimulatedRollout:
     """Simulate a request, JSON: see ``run``."""
-    return run(read_request(SimulateRequest, body), server, ErrorList(), known)
+    return run(read_request(SimulateRequest, body), server, known, ErrorList())
 
 
 def run(
     request: SimulateRequest,
     server: AdmissionContext,
+    known: KnownPods,
     found: ErrorList,
-    known: KnownPods | None = None,
+    *,
+    applied: bool = False,
 ) -> SimulatedQueue | SimulatedRollout:
     """Simulate the pods of a request, or the rollout or scale of its workload.
+
+    A new revision of pods that run is rolled out before all else, unless replicas or runs are asked for.
 
     Args:
         request: The request.
         server: What holds where the request leaves something out.
+        known: What is known of the pods of the server's cluster.
         found: Takes what is wrong with the cluster and the objects.
-        known: The objects, states and ages of the pods of the server's cluster, if they are known.
+        applied: Whether any workload is rolled out first, and the rest is of the cluster then.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    objects: list[dict[str, Any]] = []
-    if request.cluster is not None or known is None:
-        # Whether anything is evicted depends on priorities, also of classes, that are known only then.
-        known = KnownPods(running=PodObjects(lambda: objects))
-    context = replace(request.context(server, found, objects.append), tolerated=SCORED_RULES)
+    context, known = request.state(server, known, found)
+    context = replace(context, tolerated=SCORED_RULES)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     if request.rolls_out:
-        for obj in objects:
-            known(obj)
         return _roll_out(request, context, known, autoscaler, found)
     groups = 0 if autoscaler is None else autoscaler.width
-    queue = _queue(request, context, groups, found)
+    queue = _applied(request, context, known, found, always=applied)
+    if queue is not None and not (applied or request.changes_nodes):
+        return _roll_out(request, context, known, autoscaler, found)
+    queue = queue or _queue(request, context, known, groups, found)
     others = min(
         PodLimit(queue.cluster.node_count, groups, request.runs or 1).most - len(queue.pods), MOST_OTHERS
     )
     planned = PlannedActions(
         actions=actions_of(request.actions or (), _ACTIONS),
-        running=known.running,
         others=others,
         autoscaler=autoscaler,
         scales_down=bool(request.scale_down),
@@ -211,8 +226,33 @@ def run(
         raise RequestError(error.errors) from error
 
 
+def _applied(
+    request: SimulateRequest,
+    context: AdmissionContext,
+    known: KnownPods,
+    found: ErrorList,
+    *,
+    always: bool,
+) -> SchedulingQueue | None:
+    """Return what waits once the workload of a request has replaced the pods that run; None if it does not.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    if not (always or request.applies):
+        return None
+    settings = replace(request.rollout_settings(known), most=most_rolled_out(context))
+    obj = filled_in(request.workload or {})
+    place = partial(queue_applied, obj, context, settings, always=always)
+    return try_placing(place, _WORKLOAD, found)
+
+
 def _queue(
-    request: SimulateRequest, context: AdmissionContext, groups: int, found: ErrorList
+    request: SimulateRequest,
+    context: AdmissionContext,
+    known: KnownPods,
+    groups: int,
+    found: ErrorList,
 ) -> SchedulingQueue:
     """Return the pods that are to be scheduled, of which there may be fewer the more node groups there are.
 
@@ -225,11 +265,12 @@ def _queue(
         refuse(found)
     if request.queue is not None:
         pods = tuple((path, filled_in(pod)) for path, pod in objects_at(request.queue, _QUEUE))
-        return try_placing(partial(queue_pods, pods, context), FieldPath(), found)
+        return try_placing(partial(queue_pods, pods, context, known), FieldPath(), found)
     place = partial(
         queue_replicas,
         filled_in(request.workload or {}),
         context,
+        known,
         # With errors the number may be wrong, too.
         count=0 if found.errors else request.replicas,
         changes_nodes=bool(request.actions) or request.autoscale is not None,

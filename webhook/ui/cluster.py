@@ -18,7 +18,6 @@ from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pending_pods import PendingPods
-from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
 from webhook.requests.placement import AutoscaleField
@@ -40,8 +39,8 @@ class ClusterObjects:
     def __init__(self, kinds: WorkloadKinds, now: float = 0.0) -> None:
         """Start with no object; the time in seconds since 1970 is given where the objects do not say it."""
         self.workloads = ClusterWorkloads(kinds, every_kind=True)
-        self.running = PodObjects()
-        self.known = KnownPods(now=now, running=self.running)
+        self.known = KnownPods(None, now=now)
+        self.running = self.known.running
         self.pending = PendingPods()
 
     def __call__(self, obj: dict[str, Any]) -> None:

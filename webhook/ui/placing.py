@@ -21,7 +21,6 @@ from policies.manifests.wire import dumps
 from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from policies.placement.explain.explain import explain_object
-from policies.placement.rollout.rollout import simulate_rollout
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
@@ -49,7 +48,10 @@ def explain(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Explain where the next pod of a manifest would go, or why it fits nowhere and what would help."""
     entry = read_manifest(body.manifest, cluster.context)
     with problems_of(entry):
-        return explain_json.render(explain_object(entry.value, cluster.context, namespace=cluster.namespace))
+        found = explain_object(
+            entry.value, cluster.context, cluster.objects.known, namespace=cluster.namespace
+        )
+        return explain_json.render(found)
 
 
 def score(cluster: PageCluster, body: ManifestBody) -> bytes:
@@ -80,12 +82,13 @@ def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> Simulated
     entry, found = read_manifest(body.manifest, cluster.context), ErrorList()
     request, context = _request(cluster, body, entry), cluster.context
     request.check(found)
-    if isinstance(body, RolloutBody) or body.applied:
+    applied = isinstance(body, WhatIfBody) and bool(body.applied)
+    if isinstance(body, RolloutBody) or applied:
         _check_size(request, context)
     try:
-        if isinstance(body, WhatIfBody) and body.applied:
-            request, context = _applied(cluster, request, entry)
-        return run(request, context, found, cluster.objects.known)
+        if applied:
+            request = replace(request, replicas=None)
+        return run(request, context, cluster.objects.known, found, applied=applied)
     except RequestError as error:
         raise ProblemsError(field_problems(error.errors, entry, below=("workload",))) from error
 
@@ -116,21 +119,6 @@ def _resized(obj: dict[str, Any], replicas: int) -> dict[str, Any]:
     spec = obj.get("spec")
     # What is wrong with it is found out by who reads the request.
     return {**obj, "spec": {**spec, "replicas": replicas}} if isinstance(spec, dict) else obj
-
-
-def _applied(
-    cluster: PageCluster, request: SimulateRequest, entry: ManifestObject
-) -> tuple[SimulateRequest, AdmissionContext]:
-    """Return the request and the cluster once the workload is rolled out as its likely course goes.
-
-    What that leaves pending is tried again, as the scheduler does.
-    """
-    settings = replace(request.rollout_settings(cluster.objects.known), most=most_rolled_out(cluster.context))
-    with problems_of(entry):
-        rolled_out = simulate_rollout(request.workload or {}, _tolerating(cluster), settings)
-    likely = rolled_out.courses.likely
-    context = replace(cluster.context, cluster=likely.cluster)
-    return replace(request, replicas=max(0, rolled_out.replicas - likely.running)), context
 
 
 def remote_request(cluster: PageCluster, body: ManifestBody) -> bytes:

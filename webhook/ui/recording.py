@@ -226,7 +226,9 @@ def _file(cluster: PageCluster, *, title: str, action: str, verdict: str, comman
 def _explained(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
     entry = read_manifest(body.manifest, cluster.context)
     with placing.problems_of(entry):
-        found = explain_object(entry.value, cluster.context, namespace=cluster.namespace)
+        found = explain_object(
+            entry.value, cluster.context, cluster.objects.known, namespace=cluster.namespace
+        )
     return "its next pod is placed", headline(found.placement, found.replaced).plain
 
 

@@ -112,7 +112,7 @@ def _explained(cluster: PageCluster, namespace: str, entry: ManifestObject) -> E
         fork.remove(*POD, namespace, text_member(entry.value.get("metadata"), "name"))
         context = replace(context, cluster=fork)
     try:
-        found = explain_object(entry.value, context, namespace=namespace)
+        found = explain_object(entry.value, context, cluster.objects.known, namespace=namespace)
     except PlacementError as error:
         return ExplanationText(None, field_problems(error.errors, entry))
     return ExplanationText(orjson.Fragment(explain_json.render(found)), [])
@@ -202,6 +202,6 @@ def _pods(cluster: PageCluster, key: WorkloadRef, workload: Workload) -> list[Wo
 
 
 def _pod(cluster: PageCluster, key: WorkloadRef, name: str, node: str, revision: str) -> WorkloadPod:
-    facts = cluster.objects.known.get((key.namespace, name))
+    facts = cluster.objects.known.facts(key.namespace, name)
     ready = None if facts is None else facts.ready
     return WorkloadPod(name, node, revision, ready)

@@ -33,6 +33,7 @@ from policies.placement.advise.node_groups import NodeGroup
 from policies.placement.core.actions import domains_of
 from policies.placement.core.cluster_simulation import never
 from policies.placement.core.given_up import GivenUp
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import read_workload
 from policies.placement.core.suggestion_edits import EditSearch
 from policies.placement.survive.deployed_workloads import why_unjudged
@@ -101,6 +102,7 @@ def why_unadvised(workload: Workload) -> str:
 def advise(
     workload: Workload,
     context: AdmissionContext,
+    known: KnownPods,
     goal: Goal,
     groups: Sequence[NodeGroup] = (),
     *,
@@ -112,6 +114,7 @@ def advise(
     Args:
         workload: The workload, for which ``why_unadvised`` is empty.
         context: What it is placed by; its cluster must be there and stays as it is.
+        known: What is known of the cluster's pods.
         goal: The goal.
         groups: Nodes that an autoscaler may add.
         stop: Whether to end early; called before each replica.
@@ -123,7 +126,7 @@ def advise(
     Raises:
         PlacementError: Kubernetes would refuse the workload or its pods.
     """
-    simulator = GoalSimulator(workload, context, goal, groups, stop=stop)
+    simulator = GoalSimulator(workload, context, known, goal, groups, stop=stop)
     domains = simulator.usable_domains(workload)
     simulator.goal = goal.within(len(domains))
     as_is = simulator.run(workload)
@@ -144,7 +147,7 @@ def advise(
     counts = dict.fromkeys((min(goal.replicas.least, advice.trial.fitting), advice.trial.fitting))
     there = replace(context, cluster=simulator.grown)
     edited = read_workload(apply_edits(workload.obj, advice.edits), context, namespace=workload.namespace)
-    losses = (domain_losses(edited, count, goal.key, there, stop) for count in counts)
+    losses = (domain_losses(edited, count, goal.key, there, known, stop=stop) for count in counts)
     return replace(advice, losses=tuple(chain.from_iterable(losses)))
 
 

@@ -11,6 +11,7 @@ from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
 from policies.manifests.wire import Count, SentAs
 from policies.model.workload import Workload
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import read_workload
 from policies.placement.survive.loss import LossOptions
 from policies.placement.survive.survive import Survival
@@ -32,7 +33,13 @@ class DomainLoss:
 
 
 def domain_losses(
-    workload: Workload, replicas: int, key: str, context: AdmissionContext, stop: Callable[[], bool]
+    workload: Workload,
+    replicas: int,
+    key: str,
+    context: AdmissionContext,
+    known: KnownPods,
+    *,
+    stop: Callable[[], bool],
 ) -> Iterator[DomainLoss]:
     """Yield the loss of each domain that has replicas.
 
@@ -41,13 +48,14 @@ def domain_losses(
         replicas: How many there are before a loss.
         key: The topology key of the domains.
         context: What they are placed by; its cluster stays as it is.
+        known: What is known of the cluster's pods.
         stop: Whether to place no more; called before each pod.
     """
     edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
     placed = read_workload(edited, context, namespace=workload.namespace)
     removed, unreachable = (
-        _displaced(Survival([placed], context, LossOptions(key, unreachable=outage, others=0), stop=stop))
-        for outage in (False, True)
+        _displaced(Survival([placed], context, options, known.running, stop=stop))
+        for options in (LossOptions(key, unreachable=outage, others=0) for outage in (False, True))
     )
     for domain, (lost, back) in removed.items():
         _, in_outage = unreachable.get(domain, (0, 0))

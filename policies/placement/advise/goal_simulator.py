@@ -20,9 +20,12 @@ from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_trial import PlacedReplicas, RolledOut, Trial, worst
 from policies.placement.advise.node_groups import NodeGroup
 from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict, never
+from policies.placement.core.known_pods import UNREAD_PODS, KnownPods
 from policies.placement.core.placement import PreparedPod, prepare
+from policies.placement.core.pod_facts import PodFacts
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import is_rolled_out, simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.scheduler.request import SchedulingRequest
 
 #: Replicas that are placed to take every way to choose, in clusters of no more than so many nodes: some
@@ -190,6 +193,7 @@ class GoalSimulator:
         self,
         workload: Workload,
         context: AdmissionContext,
+        known: KnownPods,
         goal: Goal,
         groups: Sequence[NodeGroup] = (),
         *,
@@ -200,6 +204,7 @@ class GoalSimulator:
         Args:
             workload: The workload; what is simulated are copies with other constraints.
             context: What it is placed by; its cluster must be there and stays as it is.
+            known: What is known of the cluster's pods.
             goal: The goal.
             groups: Nodes that are added for pods that fit nowhere.
             stop: Whether to place no more; called before each replica.
@@ -211,7 +216,7 @@ class GoalSimulator:
             raise ValueError("there is no cluster, or the workload's pods cannot be distinguished")
         self.goal = goal
         self._selector: LabelSelector = workload.own_pods
-        self._stop = stop
+        self._known, self._stop = known, stop
         self._groups = tuple(groups)
         # Copies have the same terms of pod affinity.
         request = prepare(workload, context).request
@@ -290,7 +295,9 @@ class GoalSimulator:
         """Roll out so many replicas: those before have the same constraints."""
         edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
         context = replace(self._context, cluster=self.grown)
-        rollout = simulate_rollout(edited, context, namespace=workload.namespace)
+        # Its own pods of the cluster are not there, pending ones neither.
+        settings = RolloutSettings(known=UNREAD_PODS, others=PodFacts(self.grown, (), self._known.running))
+        rollout = simulate_rollout(edited, context, settings, namespace=workload.namespace)
         courses = rollout.courses
         ends = (self._fullest(course, workload) for course in (courses.likely, courses.worst))
         domain, count = max(ends, key=lambda end: end[1])

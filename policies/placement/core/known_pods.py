@@ -6,7 +6,7 @@ pods each ReplicaSet wants; and when the snapshot was taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -44,26 +44,27 @@ class ReplicaSetSize(NamedTuple):
     desired: int | None  #: How many its Deployment wanted when it was last scaled; None if unknown.
 
 
-class KnownPods(dict[tuple[str, str], DeletionFacts]):
-    """The facts about each pod, by namespace and name, and about the controllers that made them."""
+class KnownPods:
+    """The facts about each pod, by namespace and name, and about the controllers that made them.
 
-    def __init__(
-        self,
-        facts: Mapping[tuple[str, str], DeletionFacts] | None = None,
-        now: float = 0.0,
-        running: PodObjects | None = None,
-    ) -> None:
-        """Start with what is known of some pods.
+    They are part of a cluster as its index is: whoever plays one is given both.
+
+    Attributes:
+        running: The objects of bound pods, of which what replaces evicted ones is made.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]] | None, *, now: float) -> None:
+        """Start without pods.
 
         Args:
-            facts: States and ages of pods.
+            read: Reads all objects again, once more is asked than which pods wait; of what is shown only
+                those are kept then. None to keep all that is shown.
             now: The time, in seconds since 1970; 0 for a snapshot, which has its own.
-            running: Keeps the objects of bound pods, of which what replaces evicted ones is made; None if
-                they are not known.
         """
-        super().__init__(facts or {})
-        self.running = running
+        self.running = PodObjects(None if read is None else lambda: map(self._seen, read()))
+        self._reads, self._shown = read is not None, False
         self._now, self._newest = now, ""
+        self._facts: dict[tuple[str, str], DeletionFacts] = {}
         self._pending: dict[str, dict[str, PendingReplica]] = {}
         # By namespace and revision, and there by the name of the controller.
         self._samples: dict[tuple[str, str], dict[str, bytes]] = {}
@@ -71,22 +72,27 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Take in an object of the snapshot; of others than pods and ReplicaSets only the times."""
-        self._newest = _newest(obj, self._newest)
-        if self.running is not None:
-            self.running(obj)
-        match kind_of(obj):
-            case kind if kind == POD:
-                self._take(obj)
-            case kind if kind == REPLICA_SET:
-                self._measure(obj)
+        self._shown = True
+        if not self._reads:
+            self.running(self._seen(obj))
+        elif kind_of(obj) == POD and is_pending(obj):
+            self._take(obj)
 
     @property
     def now(self) -> float:
         """The time in seconds since 1970: the newest that objects mention, if none is given; 0 without."""
+        self.running.read_all()
         return self._now or seconds_of(self._newest)
+
+    def facts(self, namespace: str, name: str) -> DeletionFacts | None:
+        """Return the state and age of a pod, or None if it is not known."""
+        self.running.read_all()
+        return self._facts.get((namespace, name))
 
     def pending(self, namespace: str, selector: LabelSelector) -> Iterator[PendingReplica]:
         """Yield the selected pods without a node, oldest first."""
+        if not self._shown:
+            self.running.read_all()
         found = self._pending.get(namespace, {}).values()
         yield from sorted(
             (pod for pod in found if selector.matches({**pod.labels, OWNER_KEY: pod.owner})),
@@ -95,6 +101,7 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
 
     def sample(self, namespace: str, revision: str, selector: LabelSelector) -> dict[str, Any] | None:
         """Return a pod of a revision of the workload whose pods are selected, without name and node."""
+        self.running.read_all()
         for manifest in self._samples.get((namespace, revision), {}).values():
             pod: dict[str, Any] = orjson.loads(manifest)
             labels = member(pod["metadata"], "labels")
@@ -104,11 +111,22 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
 
     def sizes(self, namespace: str, deployment: str) -> list[ReplicaSetSize]:
         """Return how many pods each ReplicaSet of a Deployment wants that wants any."""
+        self.running.read_all()
         return self._sizes.get((namespace, deployment), [])
+
+    def _seen(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take in an object, and return it."""
+        self._newest = _newest(obj, self._newest)
+        match kind_of(obj):
+            case kind if kind == POD:
+                self._take(obj)
+            case kind if kind == REPLICA_SET:
+                self._measure(obj)
+        return obj
 
     def _take(self, obj: Mapping[str, Any]) -> None:
         (namespace, name), facts = read_known_pod(obj)
-        self[namespace, name] = facts
+        self._facts[namespace, name] = facts
         metadata = member(obj, "metadata")
         labels = {key: text for key, text in member(metadata, "labels").items() if isinstance(text, str)}
         waits = self._pending.setdefault(namespace, {}) if is_pending(obj) else self._pending.get(namespace)
@@ -137,6 +155,10 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
         size = ReplicaSetSize(revision, replicas, desired_replicas(metadata))
         namespace = text_member(metadata, "namespace") or DEFAULT_NAMESPACE
         self._sizes.setdefault((namespace, owner.name), []).append(size)
+
+
+#: What is known of pods where only their index was read, as of a cluster that a server follows.
+UNREAD_PODS: Final = KnownPods(lambda: (), now=0.0)
 
 
 def _newest(obj: Mapping[str, Any], newest: str) -> str:

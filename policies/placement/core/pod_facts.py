@@ -26,7 +26,7 @@ class PodFacts:
         self,
         cluster: ClusterIndex,
         workloads: Sequence[PreparedPod],
-        running: PodObjects | None = None,
+        running: PodObjects,
         own: Mapping[tuple[str, str], int] | None = None,
     ) -> None:
         """Find the pods of the workloads, as they are now.
@@ -34,13 +34,13 @@ class PodFacts:
         Args:
             cluster: The cluster.
             workloads: The given workloads.
-            running: The objects of the pods; None where only the index is known.
+            running: The objects of the pods.
             own: The number of the workload that each of their pods belongs to, by namespace and name; by
                 default the last one whose selector selects it.
         """
         self.complete = True
         self.workloads = workloads
-        self._running = running or PodObjects()
+        self._running = running
         self._own = _selected(cluster, workloads) if own is None else own
 
     def own(self, namespace: str, name: str) -> int | None:

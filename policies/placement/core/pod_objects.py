@@ -70,7 +70,7 @@ class PodObject(NamedTuple):
 class PodObjects:
     """The pods among the objects of a cluster, each of which is shown once, or which are read when needed."""
 
-    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]] | None = None) -> None:
+    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]] | None) -> None:
         """Start without pods.
 
         Args:
@@ -119,12 +119,12 @@ class PodObjects:
 
     def items(self) -> ItemsView[tuple[str, str], PodObject]:
         """Return the pods, by namespace and name."""
-        self._read_all()
+        self.read_all()
         return self._pods.items()
 
     def find(self, namespace: str, name: str) -> PodObject | None:
         """Return a pod, or None if it was not shown."""
-        self._read_all()
+        self.read_all()
         return self._pods.get((namespace, name))
 
     def is_ordered(self, namespace: str, pod: PodObject) -> bool:
@@ -134,7 +134,7 @@ class PodObjects:
             return False
         return (namespace, owner.name) not in self._parallel
 
-    def _read_all(self) -> None:
+    def read_all(self) -> None:
         """Read what is read when needed, once."""
         if self._read is not None:
             read, self._read = self._read, None

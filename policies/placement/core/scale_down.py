@@ -177,8 +177,8 @@ def scale_down(
     autoscaler: NodeAutoscaler,
     context: AdmissionContext,
     *,
+    running: PodObjects,
     workloads: Sequence[PreparedPod] = (),
-    running: PodObjects | None = None,
     most_tried: int = MOST_TRIED,
 ) -> ScaledDown:
     """Remove nodes that are not needed, round by round, and schedule what replaces their pods.
@@ -188,8 +188,8 @@ def scale_down(
         simulation: The cluster, which loses the nodes.
         autoscaler: What removes them; with the nodes that it has added.
         context: What pods of the cluster are prepared by.
+        running: The objects of the cluster's pods.
         workloads: The given workloads, whose pods are replaced as they define.
-        running: The objects of the cluster's pods; None where only the index is known.
         most_tried: Pods that are tried elsewhere until no further node is looked at.
     """
     return _Run(simulation, autoscaler, context, workloads, running).run(queue, most_tried)
@@ -204,14 +204,14 @@ class _Run:
         autoscaler: NodeAutoscaler,
         context: AdmissionContext,
         workloads: Sequence[PreparedPod],
-        running: PodObjects | None,
+        running: PodObjects,
     ) -> None:
         self._simulation, self._autoscaler = simulation, autoscaler
         # These pods are not those of the queue, of which each step is told.
         simulation.on_step = unnoticed
         facts = PodFacts(simulation.cluster, workloads, running)
         self._again = Rescheduling(simulation, facts, context)
-        created = () if running is None else (known.created for _, known in running.items())
+        created = (known.created for _, known in running.items())
         # The time is not known of a snapshot: it is later than all that it has.
         now = max(map(seconds_of, created), default=0.0)
         self._pods = NodePods(simulation, self._again, now=now)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath, invalid_value
+from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, never
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import (
     DAEMON_SET,
     Placement,
@@ -16,10 +18,13 @@ from policies.placement.core.placement import (
     evaluate_workload,
     read_workload,
 )
-from policies.placement.core.replicas import Replicas, count_replicas
+from policies.placement.core.replicas import MOST_PLACED, Replicas, count_replicas
 from policies.placement.explain.outvoted import OutvotedSpread, find_outvoted
 from policies.placement.explain.suggestions import Suggestions, find_suggestions
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
+from policies.placement.rollout.rollout import Rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
 from policies.scheduler.domain_stats import Explanation, explain
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
@@ -38,7 +43,9 @@ _KIND = FieldPath(("kind",))
 class Explained:
     """A placement with its reasons, all of one state of the cluster."""
 
-    placement: Placement  #: Where the pod would go.
+    #: Where the pod would go: of a rollout that leaves pods pending when nothing goes on, else the first new
+    #: one that gets a node, when it does.
+    placement: Placement
     explanation: Explanation  #: What the verdict comes down to.
     #: With what the pod would fit if it fits nowhere; otherwise the first replica that does not.
     suggestions: Suggestions
@@ -50,24 +57,34 @@ class Explained:
     #: How many replicas of the workload fit; None where their number is not known.
     replicas: Replicas | None = None
     replaced: ReplacedPods | None = None  #: What it replaces where it is applied; None for nothing.
+    #: What would make its rollout complete, in place of other suggestions; None without a rollout.
+    completing: RolloutSuggestions | None = None
     #: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if an autoscaler
     #: adds nodes for it; None where that was not requested, where all fits, and where other pods are evicted
     #: for it.
     autoscaled: WithNewNodes | None = None
+    #: The pods without a node for whose deletion the controller waits, whatever the manifest is by then.
+    waits_for: tuple[str, ...] = ()
     #: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
     node: str = ""
 
     @property
+    def rollout(self) -> Rollout | None:
+        """The rollout of a new revision that replaces pods; None where none is played."""
+        return None if self.replaced is None else self.replaced.rollout
+
+    @property
     def succeeds(self) -> bool:
-        """Whether the pod fits some node; of a new revision, whether its rollout leaves no pod pending."""
-        if self.replaced is not None and self.replaced.pending is not None:
-            return not self.replaced.pending
+        """Whether the pod fits some node; of a new revision that replaces pods, whether it rolls out."""
+        if self.rollout is not None:
+            return self.rollout.succeeds
         return bool(self.placement.result.feasible_count)
 
 
 def explain_object(
     obj: Mapping[str, Any],
     context: AdmissionContext,
+    known: KnownPods,
     *,
     namespace: str = "",
     examples: int = EXAMPLES,
@@ -79,6 +96,7 @@ def explain_object(
     Args:
         obj: The object, of any shape.
         context: What it is evaluated with; it must have a cluster.
+        known: What is known of the cluster's pods.
         namespace: Where the object goes if it names no namespace itself.
         examples: How many nodes of a group are named.
         autoscaler: What adds nodes for a pod that fits nowhere; None for nothing.
@@ -97,27 +115,49 @@ def explain_object(
     fork = context.cluster.fork(workload.namespace)
     context = replace(context, cluster=fork)
     placement = evaluate_workload(workload, context)
-    replaced = find_replaced(placement, context)
-    completes = replaced is not None and replaced.completes
-    counted = count_replicas(placement, stop)
-    replicas, stuck = None, placement
-    if counted is not None:
-        replicas, fork = counted
-        if placement.result.feasible_count and not replicas.enough:
-            # The next pod fits, but a later one will not: what helps is evaluated beside those that fit.
-            context = replace(context, cluster=fork)
-            stuck = evaluate_workload(workload, context, revision_of=placement)
+    # Of as many replicas as are placed of an object that replaces nothing.
+    settings = RolloutSettings(known=known, most=MOST_PLACED)
+    replaced = find_replaced(placement, context, settings)
+    rollout = None if replaced is None else replaced.rollout
+    replicas, stuck, suggestions, completing = None, placement, Suggestions(), None
+    if rollout is not None:
+        placement = stuck = rollout.moment
+        replicas, message = rollout.fitting, rollout.courses.worst.message
+        if not rollout.succeeds:
+            completing = (
+                RolloutSuggestions(complete=False)
+                if stop()
+                else find_rollout_suggestions(rollout, context, settings)
+            )
+    else:
+        counted = count_replicas(placement, stop)
+        if counted is not None:
+            replicas, fork = counted
+            if placement.result.feasible_count and not replicas.enough:
+                # The next pod fits, but a later one will not: what helps is evaluated beside those that fit.
+                context = replace(context, cluster=fork)
+                stuck = evaluate_workload(workload, context, revision_of=placement)
+        message, suggestions = stuck.result.message, find_suggestions(stuck, context, replicas, stop=stop)
     return Explained(
         placement=placement,
         explanation=explain(placement.result, placement.cluster, examples=examples),
         deadlocks=find_deadlocks(stuck.result, stuck.cluster),
-        suggestions=Suggestions() if completes else find_suggestions(stuck, context, replicas, stop=stop),
+        suggestions=suggestions,
         outvoted=find_outvoted(placement.result, placement.cluster),
-        stuck_message=stuck.result.message,
+        stuck_message=message,
         replicas=replicas,
         replaced=replaced,
+        completing=completing,
         autoscaled=_autoscaled(stuck, autoscaler, stop),
+        waits_for=_waits_for(workload, known),
     )
+
+
+def _waits_for(workload: Workload, known: KnownPods) -> tuple[str, ...]:
+    """Return the pods that keep a StatefulSet from replacing any other (kubernetes/kubernetes#67250)."""
+    if not workload.is_ordered or workload.own_pods is None:
+        return ()
+    return tuple(pod.name for pod in known.pending(workload.namespace, workload.own_pods))
 
 
 def _autoscaled(

@@ -175,7 +175,7 @@ class _Search:
             edits=tuple(sorted(state.edits, key=lambda edit: edit.path.segments[:-1])),
             elsewhere=state.elsewhere,
             feasible=state.result.feasible_count,
-            examples=_examples(state.result),
+            examples=examples_of(state.result),
             replicas=self._count(state.result, self._cluster),
         )
 
@@ -183,7 +183,7 @@ class _Search:
         return Suggestion(
             changes=(changed.change,),
             feasible=changed.result.feasible_count,
-            examples=_examples(changed.result),
+            examples=examples_of(changed.result),
             replicas=self._count(changed.result, changed.cluster),
         )
 
@@ -325,6 +325,7 @@ def _moved(edit: Edit, depth: int, taken: int) -> Edit:
     return replace(edit, path=FieldPath((*segments[:depth], position + 1, *segments[depth + 1 :])))
 
 
-def _examples(result: SchedulingResult) -> tuple[str, ...]:
+def examples_of(result: SchedulingResult) -> tuple[str, ...]:
+    """Return the first names of the nodes that a pod fits."""
     feasible = np.flatnonzero(result.feasible)[:EXAMPLES]
     return tuple(result.names[node] for node in feasible.tolist())

@@ -81,7 +81,7 @@ def make_plan(
     after: ManifestSet,
     cluster: ClusterIndex,
     *,
-    known: KnownPods | None = None,
+    known: KnownPods,
     autoscaler: NodeAutoscaler | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = never,
@@ -92,7 +92,7 @@ def make_plan(
         before: What was applied.
         after: What is to be applied.
         cluster: The cluster as it is, which stays as it is.
-        known: What is known of its pods besides; None for nothing.
+        known: What is known of its pods besides.
         autoscaler: What adds nodes for pods that would stay pending; None for nothing.
         progress: Called with the share of the work that is done.
         stop: Whether to end with what is done; called before each pod.

@@ -9,7 +9,7 @@ from typing import Final
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
-from policies.model.labels import Operator, Requirement
+from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
 from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
@@ -21,7 +21,7 @@ from policies.placement.core.replicas import replicas_of
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.plan.placement_plan import PodChange
 from policies.placement.plan.plan_differences import rolls_out
-from policies.placement.rollout.rollout import Rollout, simulate_rollout, with_nodes
+from policies.placement.rollout.rollout import Rollout, is_rolled_out, simulate_rollout, with_nodes
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.running_pods import PREVIOUS, revision_label
 from policies.scheduler.binding import Step
@@ -53,7 +53,7 @@ class PodChanger:
         simulation: ClusterSimulation,
         context: AdmissionContext,
         *,
-        known: KnownPods | None = None,
+        known: KnownPods,
         autoscaler: NodeAutoscaler | None = None,
     ) -> None:
         """Change the pods of a cluster.
@@ -61,12 +61,12 @@ class PodChanger:
         Args:
             simulation: The cluster, which is changed.
             context: What new pods are placed by.
-            known: What is known of its pods besides; None for nothing.
+            known: What is known of its pods besides.
             autoscaler: What adds nodes for pods that would stay pending; None for nothing.
         """
         self._simulation, self._cluster = simulation, simulation.cluster
         self._context = replace(context, cluster=simulation.cluster)
-        self._known = KnownPods() if known is None else known
+        self._known = known
         self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
         self._scaling = None if autoscaler is None else Autoscaling(simulation, autoscaler)
         simulation.preempts = True
@@ -176,12 +176,14 @@ class PodChanger:
             return replace(self._on_each_node(after), removed=running)
         if workload.kind.kind == DAEMON_SET:
             return PodChange(running=running, wanted=running, stay=True)
-        if not running:
+        if not running and not self._waiting(before):
             return self.add(after)
         wanted = self._wanted(workload, running)
-        rolled_out = template and rolls_out(workload) and self._others(before, after) > 0
-        if rolled_out or wanted < running:
-            found = self._simulate(before, workload, wanted, rolled_out=rolled_out)
+        replaces = template and self._others(before, after) > 0
+        # Also with OnDelete, whose pods wait for someone to delete them.
+        played, rolled_out = replaces and is_rolled_out(workload), replaces and rolls_out(workload)
+        if played or wanted < running:
+            found = self._simulate(before, workload, wanted, rolled_out=played)
             if found is not None:
                 return self._end_of(found, workload, running, wanted)
         if rolled_out:
@@ -268,7 +270,12 @@ class PodChanger:
         label = next((key for key in _REVISION_LABELS if key in labels), None) if known else None
         if label is not None:
             selector = selector.narrowed(Requirement(label, Operator.NOT_IN, (labels[label],)))
-        return self._cluster.count_pods(before.namespace, selector)
+        return self._cluster.count_pods(before.namespace, selector) + self._waiting(before, selector)
+
+    def _waiting(self, workload: Workload, selector: LabelSelector | None = None) -> int:
+        """Return how many pods of a workload have no node, perhaps only those of a narrower selector."""
+        selector = selector or workload.own_pods
+        return 0 if selector is None else sum(1 for _ in self._known.pending(workload.namespace, selector))
 
     def _fill(self, prepared: PreparedPod, missing: int) -> PodChange:
         missing = max(missing, 0)

@@ -30,6 +30,8 @@ class PodsOfCourse(Protocol):
 class Choices(Protocol):
     """Makes the choices of one course of events."""
 
+    is_likely: bool  #: Whether they are those of the likely course.
+
     def begin(self, pods: PodsOfCourse) -> None:
         """Learn what the choices are about."""
 
@@ -42,6 +44,8 @@ class Choices(Protocol):
 
 class UsualChoices:
     """Chooses the first by name, or as a tie breaker does."""
+
+    is_likely = True
 
     def __init__(self, choose: TieBreaker = first_by_name) -> None:
         self._choose = choose
@@ -65,6 +69,8 @@ class SkewingChoices:
     A pod goes to the fullest domain. Old pods leave the domain that has most new ones: there it makes room
     for yet another.
     """
+
+    is_likely = False
 
     def __init__(self, position: int) -> None:
         self._position = position
@@ -109,6 +115,8 @@ class Explored(Exception):  # noqa: N818 - it ends a course, and is no error.
 
 class ScriptedChoices:
     """Follows one of all ways to choose; ``next_script`` returns the one after it."""
+
+    is_likely = False
 
     def __init__(self, script: list[int], seen: set[Hashable]) -> None:
         self._script = script

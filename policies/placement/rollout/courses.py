@@ -9,6 +9,7 @@ from typing import Annotated, Final, TypeAlias
 
 from policies.manifests.wire import INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
+from policies.placement.core.cluster_simulation import QueuedPod
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.rollout.choices import (
     Choices,
@@ -92,7 +93,7 @@ class Course:
 
     outcome: Outcome  #: How it ends.
     steps: Annotated[tuple[RolloutStep, ...], INTERNAL]  #: What happens.
-    pending: Annotated[tuple[str, ...], INTERNAL]  #: The pods that have no node at the end.
+    waiting: Annotated[tuple[QueuedPod, ...], INTERNAL]  #: The pods that have no node at the end.
     #: Why the first of them has none, from its PodScheduled condition.
     message: Annotated[str, SentAs("condition")]
     lost_volumes: tuple[LostVolume, ...] = ()  #: The volumes of those pods that no node reaches at the end.
@@ -114,6 +115,19 @@ class Course:
     #: controllers delete or create together.
     bounds: Annotated[tuple[int, ...], INTERNAL]
     cluster: Annotated[ClusterIndex, INTERNAL]  #: The cluster at the end.
+    #: The cluster in which the first pod of the new revision was scheduled that got a node; None where none
+    #: did, and of other courses than the likely one.
+    at_first_new: Annotated[ClusterIndex | None, INTERNAL] = None
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The names of the pods that have no node at the end."""
+        return tuple(pod.name for pod in self.waiting)
+
+    @property
+    def fitting(self) -> int:
+        """How many pods have a node at the end and may keep it: old ones only where that is complete."""
+        return self.running - (self.old - self.old_pending) * (self.outcome is not Outcome.COMPLETE)
 
     @property
     @sent

@@ -1,24 +1,21 @@
 """The pods that a new revision of a workload replaces where it is applied, and how that rollout ends.
 
-The pods of such an object are evaluated beside those that run; these go as the rollout proceeds, so what fits
-nowhere beside them may fit in the end.
+Such an object is played as its controller would roll it out: what fits nowhere beside the pods that run may
+fit as these go.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated
 
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.placement.core.placement import PlacementError, PreparedPod
-from policies.placement.core.replicas import MOST_PLACED
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import Rollout, is_rolled_out, simulate_rollout
-from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT
-
-#: The rollout of an answer that is about something else, of as many replicas as that places.
-_SETTINGS: Final = replace(PLAIN_ROLLOUT, most=MOST_PLACED)
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.running_pods import find_running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +36,8 @@ class ReplacedPods:
     @property
     @sent
     def pending(self) -> Count | None:
-        """The most pods that the rollout leaves pending; None if it is not simulated, or replaces none."""
-        if self.rollout is None or self.rollout.outcome is Outcome.WAITS_FOR_DELETION:
-            return None
-        return self.rollout.pending
-
-    @property
-    def completes(self) -> bool:
-        """Whether its rollout was simulated and leaves no pod pending in any course."""
-        return self.pending == 0
+        """The most pods that the rollout leaves pending; None if it is not simulated."""
+        return None if self.rollout is None else self.rollout.pending
 
     @property
     @sent
@@ -56,14 +46,17 @@ class ReplacedPods:
         return None if self.rollout is None else self.rollout.evicted
 
 
-def find_replaced(prepared: PreparedPod, context: AdmissionContext) -> ReplacedPods | None:
-    """Return the pods that an object replaces where it is applied; None if none runs.
+def find_replaced(
+    prepared: PreparedPod, context: AdmissionContext, settings: RolloutSettings
+) -> ReplacedPods | None:
+    """Return the pods that an object replaces where it is applied; None if there are none.
 
     Also None for an object of the cluster of which no revision is known, so that its pods may be its own.
 
     Args:
         prepared: The object.
         context: What it was prepared by.
+        settings: How it is rolled out; that of more replicas than it allows is not simulated.
     """
     workload, revision = prepared.workload, prepared.revision
     if workload.own_pods is None or revision is None or not revision.is_new:
@@ -73,13 +66,13 @@ def find_replaced(prepared: PreparedPod, context: AdmissionContext) -> ReplacedP
         workload.kind.name, workload.namespace, workload.name
     ):
         return None
-    count = prepared.cluster.count_pods(workload.namespace, workload.own_pods)
+    count = len(find_running(prepared, settings.known).pods)
     if not count:
         return None
     if not is_rolled_out(workload):
         return ReplacedPods(count=count, rollout=None)
     try:
-        rollout = simulate_rollout(workload.obj, context, _SETTINGS, namespace=workload.namespace)
+        rollout = simulate_rollout(workload.obj, context, settings, namespace=workload.namespace)
     except PlacementError:
         return ReplacedPods(count=count, rollout=None)
     return ReplacedPods(count=count, rollout=rollout)

@@ -22,7 +22,7 @@ from policies.placement.rollout.courses import Peak, PodAction, RolloutStep
 from policies.placement.rollout.victims import Replica, find_victims
 from policies.scheduler.binding import Step
 from policies.scheduler.domain_tally import DomainTally
-from policies.scheduler.index import PodOnNode
+from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.request import SchedulingRequest
 
 
@@ -89,6 +89,8 @@ class ReplicaPods:
             for skew, counts in zip(self.tally.skews(), self.before, strict=True)
         ]
         self.bounds = self.tally.skews()
+        #: The cluster in which the first new pod was scheduled that got a node, of the likely course.
+        self.at_first_new: ClusterIndex | None = None
         choices.begin(self)
 
     def __iter__(self) -> Iterator[Replica]:
@@ -280,11 +282,16 @@ class ReplicaPods:
         return pod.revision, pod.name if is_tied else ""
 
     def _schedule(self, pod: Replica) -> Step:
-        step = self._simulation.schedule(self._requests[pod.revision], pod.name)
+        request = self._requests[pod.revision]
+        step = self._simulation.schedule(request, pod.name)
         self._lose_evicted()
         if step.node is None:
             self._stuck[self._like(pod)] = step
             return step
+        if pod.revision == self._new and self.at_first_new is None and self._choices.is_likely:
+            before = self._simulation.fork(request)
+            before.delete(self._namespace, pod.name)
+            self.at_first_new = before.cluster
         pod.node = step.node
         del self._pending[pod.name]
         self._starting[pod.name] = pod

@@ -16,10 +16,17 @@ from policies.manifests.fields import (
 from policies.model.scaling import ZERO_PODS, RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import QueuedPod
-from policies.placement.core.placement import PlacementError, PreparedPod, read_workload
+from policies.placement.core.placement import (
+    Placement,
+    PlacementError,
+    PreparedPod,
+    evaluate_pod,
+    read_workload,
+)
+from policies.placement.core.replicas import Replicas
 from policies.placement.rollout.courses import Course, Courses, Outcome
 from policies.placement.rollout.rollout_plan import take_courses
-from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT, RolloutSettings, find_start
+from policies.placement.rollout.rollout_start import RolloutSettings, find_start
 from policies.placement.rollout.running_pods import (
     RunningPods,
 )
@@ -75,6 +82,28 @@ class Rollout:
     courses: Courses  #: How it can go.
 
     @property
+    def first(self) -> Placement:
+        """Where the first new pod that gets a node could go when it does; without one, any at the end."""
+        likely = self.courses.likely
+        return evaluate_pod(self.prepared, likely.at_first_new or likely.cluster)
+
+    @property
+    def stuck(self) -> Placement:
+        """Where a new pod could go when nothing goes on."""
+        return evaluate_pod(self.prepared, self.courses.worst.cluster)
+
+    @property
+    def moment(self) -> Placement:
+        """Where a new pod could go: when nothing goes on if pods are pending then, else the first one."""
+        return self.stuck if self.courses.worst.waiting else self.first
+
+    @property
+    def fitting(self) -> Replicas:
+        """How many replicas are as they should be at the end of the likely course."""
+        fitting = self.courses.likely.fitting
+        return Replicas(wanted=self.replicas, placed=self.in_progress, fitting=fitting)
+
+    @property
     def outcome(self) -> Outcome:
         """How it ends where it ends worst."""
         return self.courses.worst.outcome
@@ -90,8 +119,18 @@ class Rollout:
 
     @property
     def pending(self) -> int:
-        """The most pods that stay pending in any course."""
-        return max(len(course.pending) for course in self.ends)
+        """The most pods that stay pending in any course, with those that were evicted."""
+        return max(len(course.waiting) for course in self.ends) + self.evicted_pending
+
+    @property
+    def kept(self) -> int:
+        """How many old pods stay until someone deletes them (``OnDelete``)."""
+        return self.courses.likely.old if self.outcome is Outcome.WAITS_FOR_DELETION else 0
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether no pod stays pending, and none waits for someone to delete it."""
+        return not self.pending and not self.kept
 
     @property
     def ends(self) -> tuple[Course, Course]:
@@ -118,7 +157,7 @@ class Rollout:
 def simulate_rollout(
     obj: Mapping[str, Any],
     context: AdmissionContext,
-    settings: RolloutSettings = PLAIN_ROLLOUT,
+    settings: RolloutSettings,
     *,
     namespace: str = "",
 ) -> Rollout:
@@ -154,7 +193,7 @@ def simulate_rollout(
         assumed=start.assumed and not scaled,
         resized=not scaled and _is_resized(workload, start.running, settings),
         now=plan.now,
-        in_progress=0 if scaled else sum(pod.revision == plan.new for pod in pods),
+        in_progress=0 if scaled else sum(pod.revision == plan.new and pod.node is not None for pod in pods),
         restarted=start.restarted,
         update=None if scaled else rolling_update(workload, replicas),
         stateful=None if scaled or _is_deployment(workload) else stateful_update(workload, replicas),

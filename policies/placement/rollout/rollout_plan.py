@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from policies.config.context import AdmissionContext
 from policies.model.scaling import rolling_update
 from policies.model.workload import Workload
-from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, may_evict
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.rescheduling import MadeRequests, Rescheduling
@@ -125,11 +125,14 @@ def _controller(plan: RolloutPlan, pods: ReplicaPods) -> RolloutController:
 
 def _course(plan: RolloutPlan, choices: Choices) -> Course:
     pods, controller = _run(plan, choices)
+    workload = plan.workload
+    owner = f"{workload.kind.kind}/{workload.name}"
     old = sum(pod.revision != plan.new for pod in pods)
     return Course(
         outcome=_outcome(plan, controller, old),
         steps=tuple(pods.steps),
-        pending=tuple(pod.name for pod in pods.pending),
+        # They are there, whatever order they were created in.
+        waiting=tuple(QueuedPod(pod.name, plan.requests[pod.revision], owner) for pod in pods.pending),
         message=pods.message,
         lost_volumes=pods.lost_volumes,
         evicted=pods.displaced,
@@ -144,6 +147,7 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         skews=pods.tally.skews(),
         bounds=pods.bounds,
         cluster=pods.cluster,
+        at_first_new=pods.at_first_new,
     )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
@@ -33,9 +33,9 @@ from policies.scheduler.request import SchedulingRequest
 class RolloutSettings:
     """How an object is rolled out."""
 
+    known: KnownPods  #: What is known of pods of the cluster.
     #: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
     scale: int | None = None
-    known: KnownPods = field(default_factory=KnownPods)  #: What is known of pods of the cluster.
     #: What is known of pods of other workloads, which may be evicted; None for what ``known`` has.
     others: PodFacts | None = None
     #: The workload as it was, of whose template the old pods are where the cluster shows none; None if that
@@ -50,10 +50,6 @@ class RolloutSettings:
     def scales(self) -> bool:
         """Whether the number of pods is changed, and nothing else."""
         return self.scale is not None
-
-
-#: A rollout with the first choices by name, in a cluster of whose pods nothing else is known.
-PLAIN_ROLLOUT: Final = RolloutSettings()
 
 
 class RolloutStart(NamedTuple):

@@ -13,11 +13,11 @@ from policies.manifests.fields import FieldPath, member
 from policies.manifests.wire import INTERNAL, Count, SentAs
 from policies.model.workload import Workload
 from policies.placement.core.given_up import GivenUp, given_up_by
-from policies.placement.core.placement import Placement, evaluate_pod
+from policies.placement.core.placement import Placement
 from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import Rollout, simulate_rollout
-from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT, RolloutSettings
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.scheduler.binding import first_by_name
 from policies.scheduler.candidates import find_candidates, max_skew_change
 from policies.scheduler.changes import Change, ChangeKind
@@ -57,6 +57,7 @@ class RolloutSuggestion:
     #: Pods without a node that must be deleted besides, because their controller waits for them.
     deleted: Annotated[tuple[str, ...], SentAs("deletePods")] = ()
     placement: Annotated[Placement, INTERNAL]  #: Of the pod that was stuck, before the change.
+    first: Annotated[Placement, INTERNAL]  #: Of the first new pod that gets a node with it, at that moment.
     #: The largest skew at the end of the rollout with it, for each constraint.
     worst_skews: tuple[Count, ...]
     exact: bool  #: Whether every way to choose was taken; else the likely one and some more.
@@ -79,7 +80,7 @@ class RolloutSuggestions:
 
 
 def find_rollout_suggestions(
-    rollout: Rollout, context: AdmissionContext, settings: RolloutSettings = PLAIN_ROLLOUT
+    rollout: Rollout, context: AdmissionContext, settings: RolloutSettings
 ) -> RolloutSuggestions:
     """Return the changes that would make a rollout complete, or end within ``maxSkew``; none for a scale.
 
@@ -103,7 +104,7 @@ def find_rollout_suggestions(
     # What its controller waits for keeps every change of the manifest from its pods.
     rollout = attempt(workload)
     if rollout.outcome is Outcome.COMPLETE:
-        return RolloutSuggestions(found=(_suggestion(None, (), rollout, _stuck(rollout), blocking),), tried=1)
+        return RolloutSuggestions(found=(_suggestion(None, (), rollout, rollout.stuck, blocking),), tried=1)
     return _search(rollout, context, attempt, blocking)
 
 
@@ -114,7 +115,7 @@ def _search(
     deleted: tuple[str, ...] = (),
 ) -> RolloutSuggestions:
     """Return the changes of the manifest with which a rollout completes, once some pods are deleted."""
-    cost, placement = 0, _stuck(rollout)
+    cost, placement = 0, rollout.stuck
     search = EditSearch(
         rollout.prepared.workload, context, attempt, most=MOST_TRIED, may_go_on=lambda: cost <= MOST_COST
     )
@@ -163,7 +164,7 @@ def _evened(
             continue
         after = search.attempt(edits)
         if after is not None and after.outcome is Outcome.COMPLETE and position not in after.uneven:
-            found.append(_suggestion(change, edits, after, _stuck(rollout), ()))
+            found.append(_suggestion(change, edits, after, rollout.stuck, ()))
     return RolloutSuggestions(found=tuple(found[:MOST_FOUND]), tried=search.tried, complete=search.complete)
 
 
@@ -179,6 +180,7 @@ def _suggestion(
         edits=edits,
         deleted=deleted,
         placement=placement,
+        first=after.first,
         worst_skews=after.courses.worst_skews,
         exact=after.courses.exact,
         evicted=after.evicted,
@@ -203,11 +205,6 @@ def _is_gentler(found: Change | StrategyChange | None, change: Change | Strategy
     if isinstance(found, StrategyChange) or isinstance(change, StrategyChange):
         return (found, change) == (StrategyChange.UNAVAILABLE, StrategyChange.NO_SURGE)
     return found.what is change.what is ChangeKind.MAX_SKEW and found.constraint == change.constraint
-
-
-def _stuck(rollout: Rollout) -> Placement:
-    """Return the placement of the next pod in the cluster as it is when nothing goes on."""
-    return evaluate_pod(rollout.prepared, rollout.courses.worst.cluster)
 
 
 def _candidates(

@@ -58,7 +58,7 @@ def find_running(
     pods = []
     for pod in prepared.cluster.selected_pods(workload.namespace, selector):
         revision = "" if label is None else dict(pod.labels).get(label, "")
-        facts = known.get((workload.namespace, pod.name))
+        facts = known.facts(workload.namespace, pod.name)
         # A StatefulSet's controller waits for a pod that is not ready; here it has become so.
         ready = facts is None or facts.ready or is_set
         pods.append(Replica(pod.name, revision, pod.labels, pod.node, ready, facts))
@@ -66,7 +66,7 @@ def find_running(
     for waiting in known.pending(workload.namespace, selector):
         if waiting.name not in bound:
             revision = "" if label is None else waiting.labels.get(label, "")
-            facts = known.get((workload.namespace, waiting.name))
+            facts = known.facts(workload.namespace, waiting.name)
             labels = frozenset(waiting.labels.items())
             pods.append(Replica(waiting.name, revision, labels, facts=facts))
     return RunningPods(

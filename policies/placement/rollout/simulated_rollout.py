@@ -11,9 +11,8 @@ from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
 from policies.placement.core.autoscaling import Autoscaled, Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import Rollout, simulate_rollout, with_nodes
-from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT, RolloutSettings
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
 
 
@@ -35,24 +34,23 @@ class SimulatedRollout:
     @property
     def pending(self) -> int:
         """The most pods that stay pending in any course, with those that were evicted."""
-        return self.rollout.pending + self.rollout.evicted_pending
+        return self.rollout.pending
 
     @property
     def kept(self) -> int:
         """How many old pods stay until someone deletes them (``OnDelete``)."""
-        rollout = self.rollout
-        return rollout.courses.likely.old if rollout.outcome is Outcome.WAITS_FOR_DELETION else 0
+        return self.rollout.kept
 
     @property
     def succeeds(self) -> bool:
         """Whether no pod stays pending, and none waits for someone to delete it."""
-        return not self.pending and not self.kept
+        return self.rollout.succeeds
 
 
 def roll_out(
     obj: Mapping[str, Any],
     context: AdmissionContext,
-    settings: RolloutSettings = PLAIN_ROLLOUT,
+    settings: RolloutSettings,
     *,
     namespace: str = "",
     autoscaler: NodeAutoscaler | None = None,

@@ -21,6 +21,7 @@ from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, controller_of
 from policies.placement.core.cluster_simulation import QueuedPod, may_evict
 from policies.placement.core.daemon_pods import nodes_of_daemon
+from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import (
     DAEMON_SET,
     PlacementError,
@@ -35,7 +36,9 @@ from policies.placement.core.replicas import (
     replicas_of,
     running_replicas,
 )
-from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
+from policies.placement.rollout.new_revision import find_replaced
+from policies.placement.rollout.rollout import Rollout, simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 
@@ -52,14 +55,15 @@ class SchedulingQueue:
 
     pods: tuple[QueuedPod, ...]  #: The pods, in order.
     cluster: ClusterIndex  #: A fork, of which each simulation makes one of its own.
+    known: KnownPods  #: What is known of its pods besides: what replaces those that are evicted.
     context: AdmissionContext  #: What they, and other pods of the cluster, are prepared by.
     version: KubernetesVersion  #: The release of Kubernetes.
     #: The workload whose replicas they are; None for pods that were given one by one.
     prepared: PreparedPod | None = None
     #: How many replicas the workload wants and has; None where that is not known.
     replicas: Replicas | None = None
-    #: What the workload replaces where it is applied; None where a number of pods is given.
-    replaced: ReplacedPods | None = None
+    #: How the workload was rolled out before, in place of pods that ran; None where it was not.
+    rollout: Rollout | None = None
 
     @property
     def workloads(self) -> tuple[PreparedPod, ...]:
@@ -75,6 +79,7 @@ class SchedulingQueue:
 def queue_replicas(
     obj: Mapping[str, Any],
     context: AdmissionContext,
+    known: KnownPods,
     *,
     namespace: str = "",
     count: int | None = None,
@@ -87,6 +92,7 @@ def queue_replicas(
     Args:
         obj: The workload, or a pod, of any shape.
         context: What its pods are placed by; its cluster must be there.
+        known: What is known of the cluster's pods.
         namespace: Where the object goes if it names no namespace itself.
         count: How many replicas; by default those that the workload wants and that have no node; of a Job
             those that it runs at once, and one pod of any other object without a number of replicas.
@@ -98,25 +104,68 @@ def queue_replicas(
     """
     workload = read_workload(obj, context, namespace=namespace)
     if workload.kind.kind == DAEMON_SET:
-        return _one_for_each_node(workload, context, is_plain=count is None and not changes_nodes)
+        return _one_for_each_node(workload, context, known, is_plain=count is None and not changes_nodes)
     with context.reading():
         prepared = prepare(workload, context)
-        replicas, replaced = running_replicas(prepared), None
-        if count is None:
-            count = _missing(workload, replicas)
-            replaced = find_replaced(prepared, context)
+        replicas = running_replicas(prepared)
+        count = _missing(workload, replicas) if count is None else count
         return SchedulingQueue(
             pods=tuple(replicas_of(prepared, count)),
             cluster=prepared.cluster.fork(""),
+            known=known,
             context=context,
             version=prepared.version,
             prepared=prepared,
             replicas=replicas,
-            replaced=replaced,
         )
 
 
-def _one_for_each_node(workload: Workload, context: AdmissionContext, *, is_plain: bool) -> SchedulingQueue:
+def queue_applied(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    settings: RolloutSettings,
+    *,
+    namespace: str = "",
+    always: bool = False,
+) -> SchedulingQueue | None:
+    """Return the pods that are pending once a new revision has replaced those that run; None for others.
+
+    They wait in the cluster as the likely course of its rollout leaves it.
+
+    Args:
+        obj: The workload, of any shape.
+        context: What its pods are placed by; its cluster must be there.
+        settings: How it is rolled out.
+        namespace: Where the object goes if it names no namespace itself.
+        always: Whether any object is rolled out, also one that replaces nothing.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the object or its pods; holds every error.
+    """
+    if always:
+        rollout = simulate_rollout(obj, context, settings, namespace=namespace)
+    else:
+        prepared = prepare(read_workload(obj, context, namespace=namespace), context)
+        replaced = find_replaced(prepared, context, settings)
+        if replaced is None or replaced.rollout is None:
+            return None
+        rollout = replaced.rollout
+    likely = rollout.courses.likely
+    return SchedulingQueue(
+        pods=likely.waiting,
+        cluster=likely.cluster.fork(""),
+        known=settings.known,
+        context=context,
+        version=rollout.prepared.version,
+        prepared=rollout.prepared,
+        replicas=Replicas(wanted=rollout.replicas, placed=likely.running, fitting=likely.running),
+        rollout=rollout,
+    )
+
+
+def _one_for_each_node(
+    workload: Workload, context: AdmissionContext, known: KnownPods, *, is_plain: bool
+) -> SchedulingQueue:
     """Return the pods of a DaemonSet.
 
     Source: ``podsShouldBeOnNode``, ``pkg/controller/daemon/daemon_controller.go``, Kubernetes 1.36.
@@ -136,6 +185,7 @@ def _one_for_each_node(workload: Workload, context: AdmissionContext, *, is_plai
                 QueuedPod(f"{workload.name}-{node}", prepared.request.pinned_to(node)) for node in nodes
             ),
             cluster=prepared.cluster.fork(""),
+            known=known,
             context=context,
             version=prepared.version,
             prepared=prepared,
@@ -152,13 +202,14 @@ def _missing(workload: Workload, replicas: Replicas | None) -> int:
 
 
 def queue_pods(
-    pods: Sequence[tuple[FieldPath, Mapping[str, Any]]], context: AdmissionContext
+    pods: Sequence[tuple[FieldPath, Mapping[str, Any]]], context: AdmissionContext, known: KnownPods
 ) -> SchedulingQueue:
     """Return pods that are given one by one, as manifests or as the API server has stored them.
 
     Args:
         pods: The pods, of any shape, and where each is.
         context: What they are placed by; its cluster must be there.
+        known: What is known of the cluster's pods.
 
     Raises:
         PlacementError: Kubernetes would refuse a pod; holds every error.
@@ -191,6 +242,7 @@ def queue_pods(
         return SchedulingQueue(
             pods=tuple(queued),
             cluster=cluster.fork(""),
+            known=known,
             context=context,
             version=context.kubernetes_version,
         )

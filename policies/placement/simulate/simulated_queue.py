@@ -12,11 +12,11 @@ from policies.placement.core.alternatives import MOST_COMPARED, alternatives
 from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, never, unnoticed
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.placement.core.replicas import ReplicaEnds
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.core.scale_down import MOST_TRIED, scale_down
+from policies.placement.rollout.courses import Outcome
 from policies.placement.simulate.distribution import Distribution, DistributionTally
 from policies.placement.simulate.scheduling_queue import SchedulingQueue
 from policies.placement.simulate.simulate import (
@@ -62,8 +62,6 @@ class PlannedActions:
     """The changes to pods of the cluster: before those of a queue are scheduled, and for them."""
 
     actions: tuple[Action, ...] = ()  #: The actions before, in order.
-    #: The objects of the cluster's pods; None where only the index is known.
-    running: PodObjects | None = None
     others: int = MOST_OTHERS  #: How many pods of other workloads are scheduled again.
     #: What adds nodes for pods of the queue that are pending; None for nothing.
     autoscaler: NodeAutoscaler | None = None
@@ -71,7 +69,7 @@ class PlannedActions:
     most_tried: int = MOST_TRIED  #: Pods that are tried elsewhere for that.
 
 
-#: No actions, and no objects of the cluster's pods.
+#: No actions.
 NOTHING_PLANNED: Final = PlannedActions()
 
 
@@ -90,7 +88,15 @@ class SimulatedQueue:
     @property
     def succeeds(self) -> bool:
         """Whether something was judged, and no pod stayed pending."""
-        return self.is_judged and not self.pending
+        return self.is_judged and not self.pending and not self.is_stuck
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the rollout before left more to do than pods that were tried again."""
+        rollout = self.queue.rollout
+        if rollout is None or rollout.outcome is Outcome.COMPLETE:
+            return False
+        return not (rollout.outcome is rollout.courses.likely.outcome is Outcome.PENDING)
 
     @property
     def is_judged(self) -> bool:
@@ -99,13 +105,7 @@ class SimulatedQueue:
 
     @property
     def pending(self) -> int:
-        """The most pods that stayed pending any time, with those that actions displaced the first time.
-
-        Of a new revision that is applied they are those that its rollout leaves pending.
-        """
-        replaced, is_plain = self.queue.replaced, self.what_if is None and self.settings.runs is None
-        if is_plain and replaced is not None and replaced.pending is not None:
-            return replaced.pending
+        """The most pods that stayed pending any time, with those that actions displaced the first time."""
         ends = self.distribution.pending if self.distribution is not None else ()
         displaced = sum(entry.outcome is PodOutcome.PENDING for entry in self.displaced)
         removed = 0 if self.simulation.scaled_down is None else self.simulation.scaled_down.pending
@@ -194,7 +194,6 @@ def simulate_queue(
         queue: The queue.
         settings: How they are scheduled.
         planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
-            Its objects of pods are what replaces those that are evicted for pods of the queue.
         choose: Chooses one of several best nodes, by the seed of the settings.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
@@ -235,7 +234,7 @@ class _Runs:
                 scaling.autoscaler,
                 self.queue.context,
                 workloads=self.queue.workloads,
-                running=self.planned.running,
+                running=self.queue.known.running,
                 most_tried=self.planned.most_tried,
             )
             found = replace(found, scaled_down=removed)
@@ -270,7 +269,7 @@ class _Runs:
 
     def _again(self, simulation: ClusterSimulation) -> Rescheduling:
         """Return what schedules displaced pods again, with the pods that there are now."""
-        facts = PodFacts(simulation.cluster, self.queue.workloads, self.planned.running)
+        facts = PodFacts(simulation.cluster, self.queue.workloads, self.queue.known.running)
         return Rescheduling(simulation, facts, self.queue.context, others=self.planned.others)
 
     def _with_alternatives(self, first: Simulation) -> Simulation:

@@ -100,7 +100,7 @@ class Deployment:
         simulation: ClusterSimulation,
         context: AdmissionContext,
         options: LossOptions,
-        running: PodObjects | None,
+        running: PodObjects,
     ) -> None:
         self.own: dict[tuple[str, str], int] = {}
         self._simulation, self._cluster = simulation, simulation.cluster

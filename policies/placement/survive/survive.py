@@ -51,7 +51,7 @@ class Survival:
         workloads: Sequence[Workload],
         context: AdmissionContext,
         options: LossOptions,
-        running: PodObjects | None = None,
+        running: PodObjects,
         *,
         stop: Callable[[], bool] = never,
         on_step: Callable[[float], None] = lambda _share: None,
@@ -62,7 +62,7 @@ class Survival:
             workloads: Workloads for which ``why_unjudged`` is empty.
             context: What they are placed by; its cluster must be there and stays as it is.
             options: What is lost.
-            running: The objects of the cluster's pods; None where only the index is known.
+            running: The objects of the cluster's pods.
             stop: Whether to try no more; called before each pod.
             on_step: Called after each pod of a loss with the share of that loss that is done.
 

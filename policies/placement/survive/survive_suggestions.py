@@ -61,7 +61,7 @@ def find_help(
     survival: Survival,
     losses: tuple[Loss, ...],
     context: AdmissionContext,
-    running: PodObjects | None = None,
+    running: PodObjects,
     *,
     stop: Callable[[], bool] = never,
 ) -> Iterator[SurvivalHelp]:
@@ -128,7 +128,7 @@ class _Prover:
         survival: Survival,
         number: int,
         context: AdmissionContext,
-        running: PodObjects | None,
+        running: PodObjects,
         *,
         first: str | None,
         budget: float,

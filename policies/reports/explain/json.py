@@ -15,12 +15,16 @@ from policies.placement.core.autoscaling import WithNewNodes
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.explain import Explained
 from policies.placement.explain.outvoted import OutvotedSpread
+from policies.placement.explain.suggestions import examples_of
 from policies.placement.rollout.new_revision import ReplacedPods
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.reports.explain import text as explain_text
+from policies.reports.rollout.words import delete_commands, suggestion_cost
 from policies.reports.score.answer import UsedProfile
 from policies.reports.score.profile import not_modeled
-from policies.reports.suggestion.json import SuggestedChange, suggested_change
+from policies.reports.suggestion.json import SuggestedChange, SuggestedClusterChange, suggested_change
 from policies.reports.suggestion.text import how_edited
+from policies.scheduler.changes import Change
 from policies.scheduler.defaults import NoConstraints
 from policies.scheduler.domain_stats import ConstraintStats, Tier
 from policies.scheduler.rejections import RejectedNodes
@@ -95,7 +99,10 @@ def render(explained: Explained) -> bytes:
     """
     placement, result, replicas = explained.placement, explained.placement.result, explained.replicas
     explanation, suggestions = explained.explanation, explained.suggestions
-    workload, profile = placement.workload, result.request.profile
+    workload, profile, completing = placement.workload, result.request.profile, explained.completing
+    changes = [suggested_change(found, placement, replicas) for found in suggestions.found]
+    if completing is not None:
+        changes = [_completing_change(found, explained) for found in completing.found]
     answer = ExplainAnswer(
         kubernetes_version=placement.version,
         judged_as=judged_as(placement.version).exact,
@@ -122,11 +129,45 @@ def render(explained: Explained) -> bytes:
         ranking=explanation.tiers,
         lead=explanation.lead,
         outvoted=explained.outvoted,
-        changes=[suggested_change(found, placement, replicas) for found in suggestions.found],
-        changes_complete=suggestions.complete,
-        editing=how_edited(placement) if any(found.edits for found in suggestions.found) else "",
+        changes=changes,
+        changes_complete=suggestions.complete if completing is None else completing.complete,
+        editing=how_edited(placement, explained.waits_for) if any(each.edits for each in changes) else "",
         profile=UsedProfile.of(profile),
         not_modeled=[*result.request.pod.unmodeled, *result.unread, *not_modeled(profile)],
         text=explain_text.render(explained, width=TEXT_WIDTH, color=False).splitlines(),
     )
     return dumps(answer)
+
+
+def _deletion(found: RolloutSuggestion, namespace: str) -> SuggestedClusterChange:
+    return SuggestedClusterChange(
+        text="; ".join(delete_commands(found, namespace)),
+        nodes=(),
+        count=len(found.deleted),
+        key=None,
+        value=None,
+        without_taints=(),
+        claims=(),
+        storage_class=None,
+        class_like=None,
+    )
+
+
+def _completing_change(found: RolloutSuggestion, explained: Explained) -> SuggestedChange:
+    """Return a change with which a rollout completes."""
+    first, replicas = found.first.result, explained.replicas
+    namespace = explained.placement.workload.namespace
+    return SuggestedChange(
+        kinds=[found.change.what] if isinstance(found.change, Change) else [],
+        edits=found.edits,
+        elsewhere=(),
+        in_cluster=_deletion(found, namespace) if found.deleted else None,
+        feasible_nodes=first.feasible_count,
+        examples=examples_of(first),
+        replicas_before=None if replicas is None else replicas.fitting,
+        replicas_after=None if replicas is None else replicas.wanted,
+        enough=True,
+        costs=[suggestion_cost(found)],
+        given_up=found.given_up,
+        caution=False,
+    )

@@ -10,12 +10,12 @@ from rich.text import Text
 
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import listed, plural
+from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.placement.explain.explain import Explained
 from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.explain.constraint import constraint_text
 from policies.reports.score.profile import profile_name, profile_text, unmodeled_text
-from policies.reports.suggestion.text import suggestions_text
+from policies.reports.suggestion.text import DIFF_HINT, suggestions_text
 from policies.reports.terminal import indented, item, print_all, section, sentence
 from policies.reports.words import constraint_title, domain_name, dropped, named, replicas_text, unread_text
 from policies.reports.words import headline as placement_headline
@@ -51,8 +51,7 @@ def _parts(explained: Explained, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     result = placement.result
     yield headline(explained)
-    if explained.node:
-        yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
+    yield from _moment(explained)
     yield from map(Text, profile_text(result.request.profile))
     yield from replicas_text(placement, explained.replicas)
     if result.message:
@@ -67,27 +66,57 @@ def _parts(explained: Explained, groups: int) -> Iterator[RenderableType]:
     if result.preemption is not None and result.preemption.nominated:
         yield from section("Whom it would preempt", map(Text, preemption_lines(result.preemption)))
     if explained.stuck_message and result.names:
-        title = "What would make it fit"
-        if result.feasible_count:
-            title = "What would make the other replicas fit"
-            text = f"The first that does not fit: {explained.stuck_message}"
-            yield from section("Why not all replicas fit", [sentence(text)])
-        yield from section(title, _suggestions(explained))
+        yield from _help(explained)
     if explained.autoscaled is not None:
         yield from _autoscaled(explained.autoscaled)
     yield from _notices(result)
 
 
+def _moment(explained: Explained) -> Iterator[Text]:
+    """Yield which pod is explained, and when, where that is not the next one in the cluster as it is."""
+    rollout = explained.rollout
+    if rollout is not None and rollout.courses.worst.waiting:
+        yield Text("Shown is where a new pod could go when the rollout is stuck.")
+    elif rollout is not None:
+        yield Text("Shown is where the first new pod could go when it is scheduled.")
+    if rollout is not None and not rollout.known:
+        # Only whoever rolls out pays for its words.
+        from policies.reports.rollout.words import UNREAD  # noqa: PLC0415
+
+        yield Text(UNREAD, "yellow")
+    if explained.node:
+        yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
+
+
+def _help(explained: Explained) -> Iterator[RenderableType]:
+    """Yield why pods stay pending, and what would help."""
+    title, message, rollout = "What would make it fit", explained.stuck_message, explained.rollout
+    if rollout is not None:
+        title, names = "What would make it complete", rollout.courses.worst.pending
+        text = f"{plural(len(names), 'pod')} pending in the end, {listed(names, IN_PHRASE)}: {message}"
+        yield from section("Why it does not complete", [sentence(text)])
+    elif explained.placement.result.feasible_count:
+        title = "What would make the other replicas fit"
+        yield from section("Why not all replicas fit", [sentence(f"The first that does not fit: {message}")])
+    yield from section(title, _suggestions(explained))
+
+
 def _suggestions(explained: Explained) -> Iterator[RenderableType]:
     """Yield what would help, and what a rollout changes about it."""
     replaced = explained.replaced
-    if replaced is not None and replaced.completes:
-        yield Text("Nothing has to change: old pods leave as it is rolled out, and the rollout completes.")
+    if explained.rollout is not None and explained.completing is not None:
+        # Only whoever rolls out pays for its words.
+        from policies.reports.rollout.text import completing_text  # noqa: PLC0415
+
+        yield from completing_text(explained.rollout, explained.completing)
+        if any(found.edits for found in explained.completing.found):
+            yield Text(DIFF_HINT, "dim")
         return
-    yield from suggestions_text(explained.suggestions, explained.placement, explained.replicas)
+    yield from suggestions_text(
+        explained.suggestions, explained.placement, explained.replicas, explained.waits_for
+    )
     if replaced is not None:
-        less = "Beside the old pods, which leave as it is rolled out: less may be enough."
-        yield Text(less if replaced.rollout is None else f"{less} See evenkeel rollout.")
+        yield Text("Beside the old pods, which leave as it is rolled out: less may be enough.")
 
 
 def headline(explained: Explained) -> Text:

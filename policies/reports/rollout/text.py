@@ -8,16 +8,16 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
-from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, RolloutSuggestions
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.domains import domain_table
 from policies.reports.patch import edit_text
 from policies.reports.rollout.words import (
     assumptions,
+    delete_commands,
     left_over,
     not_looked_at,
     strategy,
@@ -29,11 +29,11 @@ from policies.reports.rollout.words import (
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import given_up_lines, numbered_changes
-from policies.reports.terminal import both_ends, indented, item, print_all, sentence
+from policies.reports.terminal import both_ends, indented, item, print_all, section, sentence
 from policies.reports.words import (
     constraint_title,
     dropped,
-    ending,
+    endings,
     evictions_text,
     lost_volumes_text,
     replica_origin_text,
@@ -81,9 +81,7 @@ def headline(simulated: SimulatedRollout) -> Text:
     unmodeled = " as far as the pods are modeled" if rollout.unmodeled else ""
     text = Text(f"{workload_title(rollout.prepared)}: ")
     good = likely is worst is Outcome.COMPLETE and not rollout.evicted_pending
-    text.append(ending(rollout, likely) + unmodeled, "bold green" if good else "bold red")
-    if worst is not likely:
-        text.append(f", but can end otherwise: {ending(rollout, worst)}", "bold red")
+    text.append(endings(rollout) + unmodeled, "bold green" if good else "bold red")
     evicts, at_worst = (evictions_text(course.evicted) for course in rollout.ends)
     if evicts:
         text.append(f"; {evicts}", "bold yellow")
@@ -175,22 +173,34 @@ def _why_stuck(course: Course, rollout: Rollout) -> str:
 
 
 def _suggestions(simulated: SimulatedRollout) -> Iterator[RenderableType]:
-    suggestions, rollout = simulated.suggestions, simulated.rollout
-    namespace = one_line(rollout.prepared.workload.namespace)
-    complete = rollout.outcome is Outcome.COMPLETE
-    yield from (
-        "",
-        Text(f"What would {'keep it within maxSkew' if complete else 'make it complete'}", "bold"),
+    complete = simulated.rollout.outcome is Outcome.COMPLETE
+    title = f"What would {'keep it within maxSkew' if complete else 'make it complete'}"
+    with_nodes = simulated.autoscaled is not None and bool(simulated.autoscaled.nodes)
+    yield from section(
+        title, completing_text(simulated.rollout, simulated.suggestions, with_nodes=with_nodes)
     )
+
+
+def completing_text(
+    rollout: Rollout, suggestions: RolloutSuggestions, *, with_nodes: bool = False
+) -> Iterator[RenderableType]:
+    """Yield the changes with which a rollout completes, or that there is none.
+
+    Args:
+        rollout: The rollout.
+        suggestions: The changes.
+        with_nodes: Whether an autoscaler has added nodes for it.
+    """
+    namespace = rollout.prepared.workload.namespace
     if not suggestions.found:
         yield Text(f"No single change of the manifest that Evenkeel knows ({suggestions.tried:,} tried).")
     for number, suggestion in enumerate(suggestions.found, start=1):
         changes = [edit_text(edit) for edit in suggestion.edits]
-        changes += [f"kubectl delete pod {one_line(name)} -n {namespace}" for name in suggestion.deleted]
+        changes += delete_commands(suggestion, namespace)
         yield from numbered_changes(number, changes, _outcome(suggestion))
         yield from given_up_lines(suggestion.given_up)
     if suggestions.found:
-        new = " with the new nodes" if simulated.autoscaled is not None and simulated.autoscaled.nodes else ""
+        new = " with the new nodes" if with_nodes else ""
         yield Text(
             f"Each was verified alone: rolled out on this cluster{new}. The first gives up least.", "dim"
         )

@@ -83,6 +83,12 @@ def left_over(course: Course) -> str:
     return f"{plural(course.old, 'pod')} of the old revision{pending}"
 
 
+#: What is assumed of pods of which only the index of the cluster is known.
+UNREAD: Final = (
+    "States and ages of its pods are not known: all count as ready and of one age, pending ones as absent."
+)
+
+
 def assumptions(rollout: Rollout) -> Iterator[str]:
     """Yield the assumptions, a sentence each."""
     yield from _start(rollout)
@@ -123,10 +129,7 @@ def _start(rollout: Rollout) -> Iterator[str]:
     if rollout.waited_for:
         yield f"{plural(len(rollout.waited_for), 'pod')} of the workload had no node in the cluster."
     if rollout.running and not rollout.known:
-        yield (
-            "States and ages of its pods are not known: all count as ready and of one age, pending ones as"
-            " absent."
-        )
+        yield UNREAD
     if rollout.resized:
         yield (
             "The number of replicas changes while a rollout is under way: that its ReplicaSets are scaled in"
@@ -160,6 +163,11 @@ def waits_for(rollout: Rollout) -> str:
         f"To be changed before the rollout. Once that is stuck, delete pod {one_line(new[0])}, too: with"
         " OrderedReady the controller waits for it as it is."
     )
+
+
+def delete_commands(suggestion: RolloutSuggestion, namespace: str) -> list[str]:
+    """Return the commands that delete the pods for which a controller waits."""
+    return [f"kubectl delete pod {one_line(name)} -n {one_line(namespace)}" for name in suggestion.deleted]
 
 
 def suggestion_cost(suggestion: RolloutSuggestion) -> str:

@@ -15,7 +15,7 @@ from policies.placement.core.domain_changes import DomainChange
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import ReplicaEnds
 from policies.placement.core.scale_down import ScaledDown
-from policies.placement.rollout.new_revision import ReplacedPods
+from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.distribution import Distribution
 from policies.placement.simulate.scheduling_queue import SchedulingQueue
@@ -54,9 +54,8 @@ class SimulateAnswer:
     nodes_to_find: Count  #: How many feasible nodes are looked for, for each pod.
     #: The revision of the workload that the pods were scheduled as; null for what has none.
     revision: PodRevision | None
-    #: What a new revision replaces where it is applied; null for nothing, for a stored object, and with
-    #: replicas or a rollout.
-    replaced: ReplacedPods | None = None
+    #: How the rollout ends after which pods are scheduled; null where nothing is rolled out before.
+    applied: Outcome | None = None
     #: The replicas of the workload before; null where their number is not known.
     replicas: ReplicasBefore | None
     #: The pods of the workload at the end, of all its revisions in a rollout; null where their number is not
@@ -103,7 +102,7 @@ def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
         nodes=queue.cluster.node_count,
         nodes_to_find=simulated.nodes_to_find,
         revision=None if queue.prepared is None else queue.prepared.revision,
-        replaced=queue.replaced,
+        applied=None if queue.rollout is None else queue.rollout.outcome,
         replicas=_replicas(queue),
         ends=simulated.ends,
         seed=simulated.settings.used_seed,

@@ -36,6 +36,7 @@ from policies.reports.words import (
     dropped,
     lost_volumes_text,
     replica_origin_text,
+    rolled_out,
     unmodeled_note,
     unread_text,
     workload_title,
@@ -118,8 +119,9 @@ def headline(simulated: SimulatedQueue) -> Text:
     if untried:
         text.append(f", {untried:,} not tried", "bold red")
     text.append(f" ({plural(queue.cluster.node_count, 'node')}, Kubernetes {queue.version})")
-    shown = None if simulated.what_if is not None else queue.replaced
-    return text if queue.prepared is None else text.append(as_revision(queue.prepared, shown))
+    if queue.rollout is not None:
+        return text.append(f", after {rolled_out(queue.rollout)}")
+    return text if queue.prepared is None else text.append(as_revision(queue.prepared))
 
 
 def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:

@@ -41,7 +41,7 @@ class SuggestedClusterChange(NamedTuple):
 
     text: str  #: What to do.
     nodes: Sequence[str]  #: The first names of the nodes to change.
-    #: How many nodes, or claims, to change or add.
+    #: How many nodes, claims or pods to change, add or delete.
     count: Count  # type: ignore[assignment]  # hides a method of tuples
     key: str | None  #: The label that nodes get, or the topology key of new nodes.
     value: str | None  #: Its value; null for any, or for a domain that does not exist yet.

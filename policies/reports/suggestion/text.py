@@ -5,14 +5,14 @@ Each has its cost, and its effect once the manifest is edited, in a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import listed, plural
+from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.next_pod import SELECTING_KINDS
 from policies.placement.core.given_up import GivenUp, given_up_by
@@ -40,6 +40,8 @@ _COSTS: Final = {
     ChangeKind.NODE_AFFINITY: "the pod may go to nodes that it was kept off",
     ChangeKind.NODE_NAME: "the pod may go to nodes that it was kept off",
 }
+#: How edits are had as a diff.
+DIFF_HINT: Final = "With --diff N suggestion N is printed as a diff."
 #: Kinds that replace the pods that run once their template changes.
 _ROLLED_OUT: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Rollout", "CloneSet", "Service"})
 
@@ -91,8 +93,21 @@ def _key(change: Change, placement: Placement) -> str:
     )
 
 
-def how_edited(placement: Placement) -> str:
-    """Return the effect of an edited manifest on the running pods, in a sentence."""
+def how_edited(placement: Placement, waits_for: Sequence[str] = ()) -> str:
+    """Return the effect of an edited manifest on the running pods, in a sentence.
+
+    Args:
+        placement: Of the pod.
+        waits_for: The pods that must be deleted before their controller replaces any.
+    """
+    text, namespace = _edited(placement), one_line(placement.workload.namespace)
+    deletions = listed(
+        [f"kubectl delete pod {one_line(name)} -n {namespace}" for name in waits_for], IN_PHRASE
+    )
+    return f"{text} Its controller replaces none before this: {deletions}." if waits_for else text
+
+
+def _edited(placement: Placement) -> str:
     kind, owner = placement.workload.kind, placement.workload.owner
     if kind.is_pod:
         text = "A Pod's constraints and requests cannot be edited"
@@ -118,7 +133,10 @@ def _titled(kind: str, name: str) -> str:
 
 
 def suggestions_text(
-    suggestions: Suggestions, placement: Placement, before: Replicas | None
+    suggestions: Suggestions,
+    placement: Placement,
+    before: Replicas | None,
+    waits_for: Sequence[str] = (),
 ) -> Iterator[RenderableType]:
     """Yield the changes that would make a pod fit, those first that give up least; or that none was found.
 
@@ -126,6 +144,7 @@ def suggestions_text(
         suggestions: What was found.
         placement: Of the pod.
         before: How many replicas fit without any change.
+        waits_for: The pods that must be deleted besides, before their controller replaces any.
     """
     found = suggestions.found
     if not found and suggestions.complete:
@@ -138,8 +157,8 @@ def suggestions_text(
         yield Text(_enough(found, placement), "dim")
     if any(suggestion.edits for suggestion in found):
         # A pod that is in the cluster has no manifest to be edited.
-        hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
-        yield Text(f"{how_edited(placement)}{hint}", "dim")
+        hint = "" if placement.workload.owner else f" {DIFF_HINT}"
+        yield Text(f"{how_edited(placement, waits_for)}{hint}", "dim")
     if not suggestions.complete:
         yield search_ended(plural(suggestions.verdicts, "verdict"))
 

@@ -20,6 +20,7 @@ from policies.config.policy_set import PolicySet
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.node import read_node
 from policies.model.quantity import read_amounts
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_pods
 from policies.scheduler.index import ClusterIndex
 
@@ -48,7 +49,7 @@ def read_case(case: Mapping[str, Any]) -> RecordedCluster:
         # Pods that are alike share a request, as replicas do.
         key = json.dumps([obj["metadata"]["labels"], obj["spec"]])
         if key not in requests:
-            requests[key] = queue_pods([(FieldPath(), obj)], context).pods[0].request
+            requests[key] = queue_pods([(FieldPath(), obj)], context, UNREAD_PODS).pods[0].request
         owners = obj["metadata"].get("ownerReferences", [{}])
         pods.append(PendingPod(obj["metadata"]["name"], requests[key], owners[0].get("uid", "")))
     groups = tuple(_group(group) for group in case["groups"])

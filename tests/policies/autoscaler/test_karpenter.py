@@ -19,6 +19,7 @@ from policies.config.policy_set import PolicySet
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_pods
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
@@ -123,7 +124,7 @@ def provision(
     made = []
     for number, obj in enumerate(waiting):
         if id(obj) not in requests:
-            requests[id(obj)] = queue_pods([(FieldPath(), obj)], context).pods[0].request
+            requests[id(obj)] = queue_pods([(FieldPath(), obj)], context, UNREAD_PODS).pods[0].request
         made.append(PendingPod(f"p{number}", requests[id(obj)]))
     provisioner = Provisioner(index, made, karpenter.pools, karpenter.types, min)
     return provisioner.run(lambda: False), karpenter
@@ -485,7 +486,7 @@ def test_launched_nodes(
     pool = a_pool(labels=GOLD, taints=[SOFT_TAINT])
     karpenter = read([pool, document], index)
     context = AdmissionContext(cluster=index, policies=PolicySet(()))
-    request = queue_pods([(FieldPath(), waiting[0])], context).pods[0].request
+    request = queue_pods([(FieldPath(), waiting[0])], context, UNREAD_PODS).pods[0].request
     found = karpenter.run(index, [PendingPod("p", request)], min)
 
     ((node, group),) = found.nodes
@@ -510,7 +511,9 @@ def test_preferences_are_given_up_one_by_one() -> None:
     }
     waiting = pods(1, spread(soft=True), spread(HOST, soft=True), spread(CAPACITY), affinity=affinity)
     context = AdmissionContext(cluster=ClusterIndex(), policies=PolicySet(()))
-    wishes = Wishes.of(queue_pods([(FieldPath(), waiting[0])], context).pods[0].request, softens=True)
+    wishes = Wishes.of(
+        queue_pods([(FieldPath(), waiting[0])], context, UNREAD_PODS).pods[0].request, softens=True
+    )
     given_up = []
     while wishes.relaxed is not None:
         wishes = wishes.relaxed

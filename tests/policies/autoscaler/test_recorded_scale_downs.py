@@ -39,7 +39,7 @@ def _name(case: dict[str, Any]) -> object:
 
 def _answer(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of one loop, in the shape of the recording."""
-    index, running = ClusterIndex(), PodObjects()
+    index, running = ClusterIndex(), PodObjects(None)
     for obj in (*case["nodes"], *case["budgets"], *case["pods"]):
         assert not index.apply(obj)
         running(obj)

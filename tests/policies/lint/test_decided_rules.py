@@ -15,6 +15,7 @@ from policies.lint.run import LintResult, Selection, lint_loaded
 from policies.lint.workload_loader import load_manifests
 from policies.manifests.documents import load, objects
 from policies.model.topology import ClusterTopology
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.scale_ups import SimulatedScaleUps
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
@@ -392,7 +393,7 @@ def simulated(web: Mapping[str, Any], there: Sequence[dict[str, Any]], given: Ma
     """Return how many replicas simulate leaves pending."""
     index = an_index(*there)
     autoscaler = read_autoscaler(list(objects(load(yaml.safe_dump(given), "groups.yaml")[0])), index)
-    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index), UNREAD_PODS)
     return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler)).simulation.pending
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.sources import AutoscalerReader
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.plan.placement_plan import PlacementPlan
 from policies.placement.plan.plan import make_plan
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_node
+from tests.policies.placement.clusters import known_of
 from tests.policies.placement.planned import a_cluster, a_set
 
 #: A node in each of two zones.
@@ -74,9 +73,5 @@ def planned(
 ) -> PlacementPlan:
     """Return the plan on a cluster of which the objects of pods are known."""
     cluster = a_cluster(*pods, nodes=TWO if nodes is None else nodes)
-    known = KnownPods(running=PodObjects())
-    for pod in pods:
-        known(pod)
-    return make_plan(
-        a_set(*before), a_set(*after), cluster, known=known, autoscaler=the_autoscaler(documents, cluster)
-    )
+    autoscaler = the_autoscaler(documents, cluster)
+    return make_plan(a_set(*before), a_set(*after), cluster, known=known_of(pods), autoscaler=autoscaler)

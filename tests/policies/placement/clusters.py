@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from policies.placement.core.known_pods import KnownPods
 from tests.builders import a_node, a_pod
 
 #: The topology key of the zones.
@@ -25,3 +27,11 @@ def two_full_zones() -> list[dict[str, Any]]:
     """
     nodes = [a_node(name, zone, unschedulable=zone == "zone-c") for name, zone in NODES.items()]
     return [*nodes, *(a_bound_pod(f"web-{node}", node) for node in ("n1", "n2", "n3", "n4"))]
+
+
+def known_of(objects: Iterable[Mapping[str, Any]]) -> KnownPods:
+    """Return what is known of the pods among the objects of a cluster."""
+    known = KnownPods(None, now=0.0)
+    for obj in objects:
+        known(obj)
+    return known

@@ -12,6 +12,7 @@ from policies.model.workload import Workload
 from policies.placement.advise.advise import Advice, advise
 from policies.placement.advise.goal import Goal
 from policies.placement.advise.node_groups import NodeGroup, node_groups
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import read_workload
 from tests.builders import a_node, a_workload
 from tests.policies.placement.clusters import ZONE_KEY
@@ -61,6 +62,6 @@ def advice_of(
     """Return advice on a Deployment in a cluster."""
     context = context_of(objects)
     workload = workload_of(spread, context, **spec)
-    advice = advise(workload, context, goal, groups_of(context, **(added or {})))
+    advice = advise(workload, context, UNREAD_PODS, goal, groups_of(context, **(added or {})))
     assert advice is not None
     return advice

@@ -6,6 +6,7 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import read_workload
 from policies.placement.plan.placement_plan import PlacementPlan
 from policies.placement.plan.plan import ManifestSet, make_plan
@@ -49,7 +50,7 @@ def plan(
     before: ManifestSet, after: ManifestSet, *pods: dict[str, Any], nodes: list[dict[str, Any]] | None = None
 ) -> PlacementPlan:
     """Return the plan on a cluster."""
-    return make_plan(before, after, a_cluster(*pods, nodes=nodes))
+    return make_plan(before, after, a_cluster(*pods, nodes=nodes), known=UNREAD_PODS)
 
 
 def a_cluster(*pods: dict[str, Any], nodes: list[dict[str, Any]] | None = None) -> ClusterIndex:

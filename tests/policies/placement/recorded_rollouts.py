@@ -11,7 +11,6 @@ from policies.manifests.fields import FieldPath
 from policies.placement.core.actions import Action, DrainNode, LoseDomain
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import read_workload
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.rebalance.deletion_costs import deletion_costs
 from policies.placement.rollout.courses import Outcome, PodAction
 from policies.placement.rollout.rollout import simulate_rollout
@@ -39,17 +38,15 @@ class RecordedCluster(NamedTuple):
 
     context: AdmissionContext
     known: KnownPods
-    running: PodObjects
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> RecordedCluster:
         """Return the cluster of a record."""
-        index, known, running = ClusterIndex(), KnownPods(), PodObjects()
+        index, known = ClusterIndex(), KnownPods(None, now=0.0)
         for obj in record["cluster"]["items"]:
             index.apply(obj)
             known(obj)
-            running(obj)
-        return cls(AdmissionContext(policies=(), cluster=index), known, running)
+        return cls(AdmissionContext(policies=(), cluster=index), known)
 
 
 def different(record: Mapping[str, Any], *, seeds: int = SEEDS) -> dict[str, tuple[Any, Any]]:
@@ -125,8 +122,8 @@ def _queued(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tu
         happening = (DrainNode(at=_NOWHERE, node=action["drain"]),)
 
     def run(seed: int | None) -> SimulatedQueue:
-        queue = queue_replicas(record["workload"], cluster.context, count=count)
-        planned = _planned(happening, cluster)
+        queue = queue_replicas(record["workload"], cluster.context, cluster.known, count=count)
+        planned = PlannedActions(actions=happening)
         return simulate_queue(queue, SimulationSettings(seed=seed), planned=planned, choose=tie_breaker(seed))
 
     first = run(None)
@@ -140,10 +137,6 @@ def _queued(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tu
     }
 
 
-def _planned(actions: tuple[Action, ...], cluster: RecordedCluster) -> PlannedActions:
-    return PlannedActions(actions=actions, running=cluster.running)
-
-
 def _ends(simulated: SimulatedQueue) -> list[Any]:
     changes = simulated.simulation.domains
     if changes or simulated.what_if is None:
@@ -154,7 +147,7 @@ def _ends(simulated: SimulatedQueue) -> list[Any]:
 def _survived(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tuple[Any, Any]]:
     seen = record["observed"]
     workload = read_workload(record["workload"], cluster.context)
-    survival = Survival([workload], cluster.context, LossOptions(ZONE), cluster.running)
+    survival = Survival([workload], cluster.context, LossOptions(ZONE), cluster.known.running)
     (loss,) = (loss for loss in survival.losses() if loss.domain == record["action"]["lose"])
     (entry,) = loss.workloads
     message = "" if entry.pending is None else entry.pending.condition

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.model.deletion_facts import DeletionFacts
+from policies.model.deletion_facts import DELETION_COST_ANNOTATION, DeletionFacts
+from policies.placement.core.known_pods import UNREAD_PODS, KnownPods
 from policies.placement.rollout.courses import Course, PodAction
 from policies.placement.rollout.rollout import Rollout, simulate_rollout
 from policies.placement.rollout.rollout_start import RolloutSettings
 from tests.builders import a_constraint, a_node, a_pod, a_workload
+from tests.policies.placement.clusters import known_of
 from tests.policies.reports.verdicts import an_index
 
 #: The facts of a pod that runs and is ready.
@@ -65,14 +69,31 @@ def ordinals(*nodes: str, revision: str = "web-old") -> list[dict[str, Any]]:
     ]
 
 
+def known_at(pods: list[dict[str, Any]], costs: Iterable[int]) -> KnownPods:
+    """Return what is known of pods that are ready and of one age, each with its deletion cost."""
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    return known_of(
+        pod
+        | {
+            "metadata": pod["metadata"] | {"annotations": {DELETION_COST_ANNOTATION: str(cost)}},
+            "status": status,
+        }
+        for pod, cost in zip(pods, costs, strict=False)
+    )
+
+
 def a_context(*objects: dict[str, Any]) -> AdmissionContext:
     """Return the context by which pods are placed in a cluster."""
     return AdmissionContext(policies=(), cluster=an_index(*objects))
 
 
+#: A rollout with the first choices by name, in a cluster of whose pods only the index is known.
+PLAIN_ROLLOUT = RolloutSettings(known=UNREAD_PODS)
+
+
 def roll(obj: dict[str, Any], context: AdmissionContext, **settings: Any) -> Rollout:
     """Roll out an object."""
-    return simulate_rollout(obj, context, RolloutSettings(**settings))
+    return simulate_rollout(obj, context, replace(PLAIN_ROLLOUT, **settings))
 
 
 #: The sign of each action on a pod.

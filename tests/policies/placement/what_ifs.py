@@ -9,14 +9,14 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.placement.core.actions import Action, LoseDomain
 from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import prepare, read_workload
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.simulate.what_if import WhatIf, what_if
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod, a_replica_set
-from tests.policies.placement.clusters import ZONE_KEY
+from tests.policies.placement.clusters import ZONE_KEY, known_of
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -60,13 +60,11 @@ def try_out(
     stop: Callable[[], bool] = lambda: False,
     **options: Any,
 ) -> tuple[WhatIf, ClusterIndex]:
-    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
-    for obj in objects:
-        running(obj)
+    context = AdmissionContext(policies=(), cluster=an_index(objects))
     prepared = None if workload is None else prepare(read_workload(workload, context), context)
     assert context.cluster is not None
     cluster = context.cluster.fork("")
-    given_pods = running if known else None
+    given_pods = (known_of(objects) if known else UNREAD_PODS).running
     simulation = ClusterSimulation(cluster, stop=stop, preempts=True)
     facts = PodFacts(cluster, () if prepared is None else (prepared,), given_pods)
     again = Rescheduling(simulation, facts, context, **options)

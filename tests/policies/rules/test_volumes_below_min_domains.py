@@ -11,6 +11,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.cluster_kinds import STORAGE_LISTS
 from policies.model.topology import ClusterTopology, KnownStorage
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.scheduler.index import ClusterIndex
@@ -126,7 +127,9 @@ def test_claims(claims: str, replicas: int, fields: dict[str, Any], expected: li
     # With OrderedReady none is created after one that waits, though it would fit.
     workload["spec"]["podManagementPolicy"] = "Parallel"
 
-    queue = queue_replicas(workload, AdmissionContext(policies=(), cluster=cluster), count=replicas)
+    queue = queue_replicas(
+        workload, AdmissionContext(policies=(), cluster=cluster), UNREAD_PODS, count=replicas
+    )
     simulated = simulate_queue(queue).simulation
     placed = sum(step.node is not None for step in simulated.steps)
 

@@ -158,7 +158,8 @@ def test_ctrl_c(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """The explanation is printed, and says that neither all replicas nor all changes were tried."""
-    deployment = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=1)]})
+    # With a uid its pods may be its own, so that it replaces none.
+    deployment = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=1)]}, uid="u")
     deployment["spec"]["replicas"] = 9
     (folder / "web.yaml").write_text(yaml.safe_dump(deployment))
 

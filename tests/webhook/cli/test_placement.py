@@ -28,6 +28,10 @@ CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
 WEB, DATABASE = a_workload(), a_workload("StatefulSet", name="db")
 
 
+def _evaluate(obj: Any, context: Any, _known: Any, /, *, namespace: str) -> placement.Placement:
+    return placement.evaluate_manifest(obj, context, namespace=namespace)
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Any:
     """Return a function that places the object of a manifest in a cluster of one node."""
@@ -37,7 +41,7 @@ def place(tmp_path: Path) -> Any:
         manifest.write_text(yaml.safe_dump_all(documents))
         cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
         given = PlacementOptions(files=(str(manifest),), cluster=str(cluster), **options)
-        return evaluate_object(given, placement.evaluate_manifest).found
+        return evaluate_object(given, _evaluate).found
 
     return place
 
@@ -175,7 +179,7 @@ def test_two_namespaces(place: Any) -> None:
 def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
-        evaluate_object(PlacementOptions(files=("-",), cluster=cluster), placement.evaluate_manifest)
+        evaluate_object(PlacementOptions(files=("-",), cluster=cluster), _evaluate)
 
 
 _SCALER = {

@@ -17,6 +17,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import HOSTNAME
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import NOTHING_PLANNED, PLAIN
 from tests.builders import a_constraint, a_node, a_pod, a_workload
@@ -192,7 +193,7 @@ def test_deletion_costs(folder: Path) -> None:
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     """A simulation that is ended keeps what was done until then."""
     context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a")]))
-    queue = queue_replicas(a_workload("StatefulSet"), context, count=100)
+    queue = queue_replicas(a_workload("StatefulSet"), context, UNREAD_PODS, count=100)
 
     def press(tied: Sequence[str]) -> str:
         os.kill(os.getpid(), signal.SIGINT)

@@ -11,6 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.advise.advise import Advice
+from policies.placement.core.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.goals import TEMPTING, THREE
 from webhook.requests.advise import advise_request
@@ -31,7 +32,7 @@ def _request(**fields: Any) -> dict[str, Any]:
 
 
 def _advise(**fields: Any) -> Advice:
-    return advise_request(orjson.dumps(_request(**fields)), SERVER)
+    return advise_request(orjson.dumps(_request(**fields)), SERVER, UNREAD_PODS)
 
 
 def test_what_is_left_out() -> None:

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.explain.explain import Explained
 from policies.reports.simulate import json as simulate_json
@@ -41,7 +42,7 @@ def _request(**fields: Any) -> dict[str, Any]:
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = orjson.loads(
-        simulate_json.render(simulate_request(orjson.dumps(request), SERVER))
+        simulate_json.render(simulate_request(orjson.dumps(request), SERVER, UNREAD_PODS))
     )
     return answer
 
@@ -104,7 +105,7 @@ def test_what_is_wrong(fields: dict[str, Any], expected: list[str]) -> None:
 def _explain(**fields: Any) -> Explained:
     request = _request(**fields)
     request["pod"] = request.pop("workload")
-    return explain_request(orjson.dumps(request), SERVER, EXAMPLES)
+    return explain_request(orjson.dumps(request), SERVER, UNREAD_PODS, EXAMPLES)
 
 
 def test_explain() -> None:

@@ -11,6 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.placement.simulate.simulated_queue import SimulationSettings
 from policies.reports.simulate import json as simulate_json
@@ -32,7 +33,7 @@ SERVER: Final = AdmissionContext(policies=())
 
 def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[str, Any]:
     answer: dict[str, Any] = orjson.loads(
-        simulate_json.render(simulate_request(orjson.dumps(request), server))
+        simulate_json.render(simulate_request(orjson.dumps(request), server, UNREAD_PODS))
     )
     return answer
 

@@ -21,6 +21,7 @@ from policies.placement.advise.constraint_sets import Others
 from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_simulator import GoalSimulator
 from policies.placement.advise.goal_trial import FailureKind
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import prepare, read_workload
 from policies.reports.advise.words import verdict
 from policies.scheduler.binding import schedule
@@ -168,10 +169,10 @@ def test_an_early_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Untried constraints are reported; before anything is known there is no advice."""
     context, goal = context_of(TEMPTING), a_goal(3, 12, enforced=True)
     workload = workload_of(None, context)
-    assert advise(workload, context, goal, stop=lambda: True) is None
+    assert advise(workload, context, UNREAD_PODS, goal, stop=lambda: True) is None
 
     monkeypatch.setattr("policies.placement.advise.advise.MOST_TRIED", 1)
-    advice = advise(workload, context, goal)
+    advice = advise(workload, context, UNREAD_PODS, goal)
     assert advice is not None
     assert (False, False, 1) == (advice.complete, advice.stopped, advice.tried)
 
@@ -243,7 +244,7 @@ def test_advice_on_small_clusters(case: dict[str, Any], random: Random) -> None:
     context, goal = context_of(case["objects"]), case["goal"]
     workload = workload_of(case["spread"], context, containers=ONE_CPU)
     groups = groups_of(context, **case["added"])
-    advice = advise(workload, context, goal, groups)
+    advice = advise(workload, context, UNREAD_PODS, goal, groups)
     assert advice is not None
     assert advice.complete
     event(f"reached {advice.is_met}, written {_written(advice) != []}")
@@ -252,7 +253,7 @@ def test_advice_on_small_clusters(case: dict[str, Any], random: Random) -> None:
         _check_placement(edited, context, goal, random)
     if advice.chosen is None:
         return
-    simulator = GoalSimulator(workload, context, advice.reachable, groups)
+    simulator = GoalSimulator(workload, context, UNREAD_PODS, advice.reachable, groups)
     cost = advice.chosen.cost if advice.trial.failure(advice.reachable) is None else (3,)
     domains = advice.reachable.domains_needed if groups else 1
     for other_cost, constraints in _all_sets(goal, case["spread"] or [], domains):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.placement.advise.domain_losses import domain_losses
+from policies.placement.core.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node
 from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.goals import ONE_CPU, THREE, Object, context_of, workload_of
@@ -25,7 +26,7 @@ def test_losses(fields: Object, cpu: str, expected: set[tuple[int, int, int]]) -
     """Pods lost at once, those that fit once the nodes are removed, and those that fit in an outage."""
     context = context_of([a_node(f"n{at}", zone, cpu=cpu) for at, zone in enumerate("abc")])
     workload = workload_of([a_constraint(maxSkew=1, **fields)], context, containers=ONE_CPU)
-    losses = list(domain_losses(workload, 6, ZONE_KEY, context, lambda: False))
+    losses = list(domain_losses(workload, 6, ZONE_KEY, context, UNREAD_PODS, stop=lambda: False))
 
     assert ["a", "b", "c"] == [loss.domain for loss in losses]
     assert expected == {(loss.lost, loss.back, loss.back_in_outage) for loss in losses}
@@ -34,7 +35,11 @@ def test_losses(fields: Object, cpu: str, expected: set[tuple[int, int, int]]) -
 def test_many_domains() -> None:
     """Those of most replicas are tried; one without replicas loses none."""
     few, many = (
-        list(domain_losses(workload_of(None, context), count, ZONE_KEY, context, lambda: False))
+        list(
+            domain_losses(
+                workload_of(None, context), count, ZONE_KEY, context, UNREAD_PODS, stop=lambda: False
+            )
+        )
         for context, count in ((context_of(THREE), 2), (context_of(HOSTS), 20))
     )
 

@@ -10,6 +10,7 @@ import pytest
 from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_simulator import GoalSimulator
 from policies.placement.advise.goal_trial import Trial
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.rollout.courses import Outcome
 from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.goals import ONE_CPU, THREE, Object, a_goal, context_of, groups_of, workload_of
@@ -26,7 +27,9 @@ def _trial(
 ) -> Trial:
     context = context_of(objects)
     workload = workload_of(spread, context, **spec)
-    return GoalSimulator(workload, context, goal, groups_of(context, **(added or {}))).run(workload)
+    return GoalSimulator(workload, context, UNREAD_PODS, goal, groups_of(context, **(added or {}))).run(
+        workload
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,8 @@ def test_usable_domains() -> None:
     context = context_of([*THREE[:2], a_node("n3", "c", unschedulable=True)])
     workload = workload_of(None, context)
 
-    assert {"a", "b"} == set(GoalSimulator(workload, context, a_goal()).usable_domains(workload))
+    assert {"a", "b"} == set(GoalSimulator(workload, context, UNREAD_PODS, a_goal()).usable_domains(workload))
     groups = groups_of(context, d=1)
-    assert {"a", "b", "d"} == set(GoalSimulator(workload, context, a_goal(), groups).usable_domains(workload))
+    assert {"a", "b", "d"} == set(
+        GoalSimulator(workload, context, UNREAD_PODS, a_goal(), groups).usable_domains(workload)
+    )

@@ -26,6 +26,7 @@ from policies.placement.core.actions import (
     domains_of,
 )
 from policies.placement.core.cluster_simulation import UNREACHABLE, ClusterSimulation
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
@@ -53,7 +54,7 @@ def _pods() -> list[dict[str, Any]]:
 
 def _apply(*actions: Action, known: bool = True) -> tuple[ClusterIndex, Disruption]:
     pods = _pods()
-    cluster, running, found = an_index([*NODES, *pods]).fork(""), PodObjects(), ErrorList()
+    cluster, running, found = an_index([*NODES, *pods]).fork(""), PodObjects(None), ErrorList()
     for pod in pods if known else ():
         running(pod)
     done = apply_actions(actions, ClusterSimulation(cluster), PodFacts(cluster, (), running), found)
@@ -176,7 +177,9 @@ def test_lost_nodes() -> None:
 def test_what_the_cluster_does_not_have(action: Action) -> None:
     """It is an error where the action is written, and nothing changes."""
     cluster, found = an_index([*NODES, *_pods()]).fork(""), ErrorList()
-    done = apply_actions([action], ClusterSimulation(cluster), PodFacts(cluster, ()), found)
+    done = apply_actions(
+        [action], ClusterSimulation(cluster), PodFacts(cluster, (), UNREAD_PODS.running), found
+    )
 
     assert [AT] == [error.path for error in found.errors]
     assert (Disruption(), 2, 6) == (done, cluster.node_count, cluster.pod_count)
@@ -219,7 +222,9 @@ def test_what_the_cluster_does_not_have(action: Action) -> None:
 def test_how_nodes_are_then(actions: list[Action], changed: list[tuple[list[str], bool, list[str]]]) -> None:
     """Nodes that were changed or added are told as they are in the end, those that are alike together."""
     cluster, found = an_index([a_node("n1", "a"), a_node("n2", "b")]).fork(""), ErrorList()
-    done = apply_actions(actions, ClusterSimulation(cluster), PodFacts(cluster, ()), found)
+    done = apply_actions(
+        actions, ClusterSimulation(cluster), PodFacts(cluster, (), UNREAD_PODS.running), found
+    )
 
     assert changed == [
         (each.names, each.cordoned, [taint.key for taint in each.taints]) for each in done.changed

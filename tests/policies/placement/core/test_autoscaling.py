@@ -10,6 +10,7 @@ import pytest
 from policies.autoscaler.deduced_groups import deduce
 from policies.autoscaler.sources import AutoscalerReader
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
 from policies.reports.simulate import text as simulate_text
@@ -24,7 +25,7 @@ def simulated(turns: int | None) -> SimulatedQueue:
     container = web["spec"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": "3", "memory": "1Gi"}}
     index = an_index(a_node("n1", "a"), a_node("n2", "b"))
-    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index), UNREAD_PODS)
     asked = count()
     return simulate_queue(
         queue,
@@ -126,7 +127,7 @@ def test_alternatives(
     index = an_index(*(a_node(f"n{zone}", zone) for zone in zones))
     reader = AutoscalerReader(index)
     assert [[]] * len(documents) == [reader.take(document) for document in documents]
-    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index), UNREAD_PODS)
     found = simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=reader.autoscaler()))
     scaled = found.simulation.autoscaled
 

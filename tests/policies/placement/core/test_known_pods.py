@@ -16,7 +16,7 @@ WEB = LabelSelector((("app", "web"),))
 
 
 def _read(*objects: dict[str, Any], now: float = 0.0) -> KnownPods:
-    known = KnownPods(now=now)
+    known = KnownPods(None, now=now)
     for obj in objects:
         known(obj)
     return known

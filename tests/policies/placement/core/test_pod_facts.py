@@ -21,7 +21,7 @@ AGENT = ("apps/v1", "DaemonSet", "agent")
 
 
 def _facts(pod: dict[str, Any], *workloads: dict[str, Any], known: bool = True) -> tuple[PodFacts, PodOnNode]:
-    cluster, running = an_index([a_node("n1", "a"), pod]), PodObjects()
+    cluster, running = an_index([a_node("n1", "a"), pod]), PodObjects(None)
     if known:
         running(pod)
     context = AdmissionContext(policies=(), cluster=cluster)

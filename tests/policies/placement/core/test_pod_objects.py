@@ -13,7 +13,7 @@ REPLICA_SET = ("apps/v1", "ReplicaSet", "web-5d9")
 
 
 def _kept(pod: dict[str, Any]) -> PodObject | None:
-    pods = PodObjects()
+    pods = PodObjects(None)
     pods(pod)
     return pods.find("shop", "web-0")
 
@@ -68,7 +68,7 @@ def test_what_a_replacement_looks_like() -> None:
 
 def test_pods_of_one_controller_share_what_is_kept() -> None:
     """A cluster has few kinds of pods, however many there are."""
-    pods = PodObjects()
+    pods = PodObjects(None)
     for number in range(2):
         pods(a_pod(name=f"web-{number}", spec={"nodeName": f"n{number}"}, owner=REPLICA_SET))
     first, second = pods.find("shop", "web-0"), pods.find("shop", "web-1")

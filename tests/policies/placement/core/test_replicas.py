@@ -9,6 +9,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import evaluate_manifest, evaluate_workload, read_workload
 from policies.placement.core.replicas import MOST_PLACED, Replicas, count_replicas
 from policies.placement.explain.explain import explain_object
@@ -93,7 +94,7 @@ def test_the_counting_ends() -> None:
 
 def test_a_later_replica_that_does_not_fit() -> None:
     """The next pod fits, the third does not: what helps is found all the same, and counted."""
-    explained = explain_object(_workload(), _context(*CORDONED))
+    explained = explain_object(_workload(), _context(*CORDONED), UNREAD_PODS)
 
     assert explained.placement.result.feasible_count == 2
     assert "0/3 nodes are available" in explained.stuck_message
@@ -107,7 +108,7 @@ def test_what_is_not_enough_for_all_comes_last() -> None:
     """A toleration opens one node with room for one; everything that lets all six in comes before it."""
     small = {**a_node("n3", "c", taints=[{"key": "t", "effect": "NoSchedule"}])}
     small["status"] = {"allocatable": {"pods": "1"}}
-    found = explain_object(_workload(), _context(*CORDONED[:2], small)).suggestions.found
+    found = explain_object(_workload(), _context(*CORDONED[:2], small), UNREAD_PODS).suggestions.found
     enough = [
         suggestion.replicas.enough
         for suggestion in found
@@ -120,7 +121,7 @@ def test_what_is_not_enough_for_all_comes_last() -> None:
 
 def test_max_skew_is_as_large_as_all_replicas_need() -> None:
     """1 more would let in the next pod alone: 2 and 2 beside an empty zone; 3 lets in all 6."""
-    found = explain_object(_workload(), _context(*CORDONED)).suggestions.found
+    found = explain_object(_workload(), _context(*CORDONED), UNREAD_PODS).suggestions.found
     edits = [edit for suggestion in found for edit in suggestion.edits if edit.path.segments[-1] == "maxSkew"]
 
     assert [3] == [edit.new for edit in edits]

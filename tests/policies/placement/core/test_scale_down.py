@@ -14,6 +14,7 @@ from policies.autoscaler.sources import read_autoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.scale_down import ScaledDown, scale_down
 from policies.scheduler.index import ClusterIndex
@@ -113,7 +114,7 @@ def scaled(
     documents: Sequence[dict[str, Any]], *objects: dict[str, Any], turns: int | None = None
 ) -> ScaledDown:
     """Return the nodes removed from a cluster, until so many checks of whether to stop."""
-    index, running, asked = ClusterIndex(), PodObjects(), count()
+    index, running, asked = ClusterIndex(), PodObjects(None), count()
     for obj in objects:
         assert not index.apply(obj)
         running(obj)
@@ -301,7 +302,8 @@ def test_pods_are_unknown() -> None:
     for obj in (*THREE, on("n1", "web-1")):
         assert not index.apply(obj)
     context = AdmissionContext(policies=(), cluster=index)
-    found = scale_down([], ClusterSimulation.of(index), _read(groups(), index), context)
+    simulation, autoscaler = ClusterSimulation.of(index), _read(groups(), index)
+    found = scale_down([], simulation, autoscaler, context, running=UNREAD_PODS.running)
 
     assert [(1, "n2", "empty"), (1, "n3", "empty")] == gone(found)
     assert {"n1": "podUnknown shop/web-1"} == kept(found)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.explain.explain import Explained, explain_object
 from policies.reports.explain import json, text
 from policies.reports.suggestion.text import in_cluster
@@ -66,7 +67,7 @@ def bound(*places: str) -> list[Object]:
 def explained(obj: Object, *objects: Object, zones: str = "abc") -> Explained:
     nodes = [made for zone in zones for made in (a_node(zone, {ZONE: zone}), a_csi_node(zone))]
     cluster = with_storage([*nodes, *objects])
-    return explain_object(obj, AdmissionContext(policies=(), cluster=cluster))
+    return explain_object(obj, AdmissionContext(policies=(), cluster=cluster), UNREAD_PODS)
 
 
 def remade(found: Explained) -> list[tuple[str, ...]]:

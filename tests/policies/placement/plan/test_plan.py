@@ -9,6 +9,7 @@ import pytest
 
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import with_namespace
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload
 from policies.placement.plan.plan import ManifestSet, make_plan, unfinished_workloads
 from policies.placement.plan.plan_differences import Difference, PlanAction, Source
@@ -262,7 +263,7 @@ def test_the_cluster_stays() -> None:
         "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"selector": {"app": "web"}},
     }
-    make_plan(a_set(a_deployment(1)), a_set(a_deployment(3), along=(service,)), cluster)
+    make_plan(a_set(a_deployment(1)), a_set(a_deployment(3), along=(service,)), cluster, known=UNREAD_PODS)
 
     assert (1, set()) == (cluster.pod_count, cluster.names(("v1", "Service")))
 
@@ -308,7 +309,7 @@ def test_the_end_before_the_end() -> None:
     """Workloads that were not applied are listed; those that were are planned."""
     answers = iter([False, False, True])
     after = a_set(a_deployment(1, "a"), a_deployment(1, "b"))
-    found = make_plan(a_set(), after, a_cluster(), stop=lambda: next(answers, True))
+    found = make_plan(a_set(), after, a_cluster(), known=UNREAD_PODS, stop=lambda: next(answers, True))
 
     assert ["a"] == [workload.key.name for workload in found.workloads]
     assert ["b"] == [key.name for key in found.stopped]

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.recovery import PodOutcome
 from policies.placement.plan import plan_pods
 from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload
@@ -16,6 +17,7 @@ from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from tests.builders import ZONE, a_constraint, a_node
 from tests.policies.placement.autoscaled import TWO, groups, needing, planned, pools, the_autoscaler
+from tests.policies.placement.clusters import known_of
 from tests.policies.placement.planned import SPREAD, a_cluster, a_deployment, a_set, running
 
 
@@ -39,8 +41,8 @@ def test_one_new_workload_is_simulated_alike() -> None:
         web = a_deployment(chosen.randint(1, 9), spec=spec)
         cluster = a_cluster(nodes=nodes)
         autoscaler = the_autoscaler(documents, cluster)
-        plan = make_plan(a_set(), a_set(web), cluster, autoscaler=autoscaler)
-        queue = queue_replicas(web, AdmissionContext(policies=(), cluster=cluster))
+        plan = make_plan(a_set(), a_set(web), cluster, known=UNREAD_PODS, autoscaler=autoscaler)
+        queue = queue_replicas(web, AdmissionContext(policies=(), cluster=cluster), UNREAD_PODS)
         simulated = simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler)).simulation
         pods, scaled = only(plan).pods, simulated.autoscaled
         assert scaled is not None
@@ -87,7 +89,7 @@ def test_a_rollout_that_deadlocks_completes() -> None:
     for each in (before, after):
         each["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
     pods = running("n1", "n2", **needing("3"))
-    without = make_plan(a_set(before), a_set(after), a_cluster(*pods, nodes=TWO))
+    without = make_plan(a_set(before), a_set(after), a_cluster(*pods, nodes=TWO), known=known_of(pods))
     workload = only(planned([before], [after], *pods, documents=groups(a=2, b=2)))
     scaled = workload.pods.autoscaled
 

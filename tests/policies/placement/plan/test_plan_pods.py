@@ -12,6 +12,7 @@ from policies.config.context import AdmissionContext
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import ReplicaSources
 from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.plan import plan_pods
 from policies.placement.plan.plan_pods import PodChanger
@@ -31,10 +32,14 @@ def _prepared(obj: dict[str, Any], cluster: ClusterIndex) -> PreparedPod:
     return prepare(read_workload(obj, context), context)
 
 
+def _changer(cluster: ClusterIndex) -> PodChanger:
+    return PodChanger(ClusterSimulation(cluster), CONTEXT, known=UNREAD_PODS)
+
+
 def test_missing_ones_are_added() -> None:
     """One runs, so two come."""
     fork = a_cluster(*running("n1")).fork("")
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).add(_prepared(a_deployment(3), fork))
+    change = _changer(fork).add(_prepared(a_deployment(3), fork))
 
     assert (1, 3, ["n2", "n3"]) == (change.running, change.wanted, [step.node for step in change.steps])
 
@@ -43,9 +48,7 @@ def test_an_autoscaler_has_set_the_number() -> None:
     """Who leaves the number out keeps what runs."""
     fork = a_cluster(*running("n1", "n2")).fork("")
     before = _prepared(a_deployment(1), fork)
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).change(
-        before.workload, _prepared(a_deployment(), fork), template=True
-    )
+    change = _changer(fork).change(before.workload, _prepared(a_deployment(), fork), template=True)
 
     assert (2, 2, 2) == (change.running, change.wanted, len(change.steps))
 
@@ -56,7 +59,9 @@ def test_the_cluster_says_the_number() -> None:
     sources(a_deployment(4))
     fork = a_cluster(*running("n1", "n2")).fork("")
     before = _prepared(a_deployment(1), fork)
-    changer = PodChanger(ClusterSimulation(fork), replace(CONTEXT, replica_sources=sources))
+    changer = PodChanger(
+        ClusterSimulation(fork), replace(CONTEXT, replica_sources=sources), known=UNREAD_PODS
+    )
 
     assert 4 == changer.change(before.workload, _prepared(a_deployment(), fork), template=True).wanted
 
@@ -69,7 +74,7 @@ def test_pods_of_the_revision_stay() -> None:
         pod["metadata"]["labels"] = {"app": "web", "pod-template-hash": "7c9"}
     fork = a_cluster(a_replica_set(after, "7c9"), *pods).fork("")
     prepared = _prepared(after, fork)
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).change(prepared.workload, prepared, template=True)
+    change = _changer(fork).change(prepared.workload, prepared, template=True)
 
     assert (2, 0, ()) == (change.running, change.removed, change.steps)
 
@@ -77,7 +82,7 @@ def test_pods_of_the_revision_stay() -> None:
 def test_a_pod_is_removed_by_its_name() -> None:
     """It has no selector."""
     fork = a_cluster(*running("n1", "n2")).fork("")
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).remove(read_workload(a_pod(name="web-0"), CONTEXT))
+    change = _changer(fork).remove(read_workload(a_pod(name="web-0"), CONTEXT))
 
     assert (1, 1) == (change.running, change.removed)
     assert {("shop", "web-1")} == fork.names(("v1", "Pod"))
@@ -88,9 +93,7 @@ def test_a_daemon_set_has_a_pod_on_each_node() -> None:
     cpu = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}]}
     tainted = a_node("n4", "c", taints=[{"key": "t", "value": "", "effect": "NoSchedule"}])
     fork = a_cluster(*running("n1", app="big", **cpu), nodes=[*NODES, tainted]).fork("")
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).add(
-        _prepared(a_workload("DaemonSet", spec=cpu), fork)
-    )
+    change = _changer(fork).add(_prepared(a_workload("DaemonSet", spec=cpu), fork))
 
     assert [("web-n1", None), ("web-n2", "n2"), ("web-n3", "n3")] == [
         (step.name, step.node) for step in change.steps
@@ -125,8 +128,8 @@ def test_a_daemon_set_is_placed_as_simulated(seed: int) -> None:
     # Others that its constraint counts are not its own, which would be replaced.
     labels = {"app": "web", "part": "agent"}
     daemon_set = a_workload("DaemonSet", spec=spec, labels=labels, selector={"matchLabels": labels})
-    planned = PodChanger(ClusterSimulation(cluster.fork("")), CONTEXT).add(_prepared(daemon_set, cluster))
-    simulated = simulate_queue(queue_replicas(daemon_set, context))
+    planned = _changer(cluster.fork("")).add(_prepared(daemon_set, cluster))
+    simulated = simulate_queue(queue_replicas(daemon_set, context, UNREAD_PODS))
 
     assert [(step.name, step.node, step.message) for step in simulated.steps] == [
         (step.name, step.node, step.message) for step in planned.steps
@@ -143,9 +146,7 @@ def test_a_daemon_set_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(plan_pods, "MOST_SCHEDULED", 1)
     cpu = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}]}
     fork = a_cluster(*running("n1", "n2", app="big", **cpu)).fork("")
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).add(
-        _prepared(a_workload("DaemonSet", spec=cpu), fork)
-    )
+    change = _changer(fork).add(_prepared(a_workload("DaemonSet", spec=cpu), fork))
 
     assert (3, 1, 1, 1) == (change.wanted, change.scheduled, change.pending, change.untried)
 
@@ -154,7 +155,7 @@ def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods beyond the budget of a plan are counted."""
     monkeypatch.setattr(plan_pods, "MOST_SCHEDULED", 4)
     fork = a_cluster().fork("")
-    changer = PodChanger(ClusterSimulation(fork), CONTEXT)
+    changer = _changer(fork)
     first = changer.add(_prepared(a_deployment(3), fork))
     second = changer.add(_prepared(a_deployment(3, "api"), fork))
 
@@ -164,7 +165,7 @@ def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_kind_without_a_number() -> None:
     """Of a CronJob the next pod is placed."""
     fork = a_cluster().fork("")
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).add(_prepared(a_workload("CronJob", "batch"), fork))
+    change = _changer(fork).add(_prepared(a_workload("CronJob", "batch"), fork))
 
     assert (1, True) == (change.wanted, change.next_only)
 
@@ -173,9 +174,7 @@ def test_a_scale_deletes_what_the_controller_deletes() -> None:
     """Of two pods on one node and one on another, one of the two goes first."""
     fork = a_cluster(*running("n1", "n2", "n2")).fork("")
     before = _prepared(a_deployment(3), fork)
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).change(
-        before.workload, _prepared(a_deployment(2), fork), template=False
-    )
+    change = _changer(fork).change(before.workload, _prepared(a_deployment(2), fork), template=False)
     left = fork.selected_pods("shop", before.workload.selector or LabelSelector())
 
     assert (3, 1, 2) == (change.running, change.removed, change.wanted)
@@ -188,7 +187,7 @@ def test_a_kind_whose_rollout_is_not_simulated() -> None:
     obj["spec"]["replicas"] = 2
     fork = a_cluster(*running("n1", "n1")).fork("")
     before = _prepared(obj, fork)
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).change(before.workload, before, template=True)
+    change = _changer(fork).change(before.workload, before, template=True)
 
     assert (2, 2, 2, True) == (change.running, change.removed, len(change.steps), change.recreated)
     assert change.rollout is None
@@ -197,7 +196,7 @@ def test_a_kind_whose_rollout_is_not_simulated() -> None:
 def test_pods_that_are_placed_first_are_of_an_old_revision() -> None:
     """A rollout over them replaces them."""
     fork = a_cluster().fork("")
-    changer, before = PodChanger(ClusterSimulation(fork), CONTEXT), _prepared(a_deployment(2), fork)
+    changer, before = _changer(fork), _prepared(a_deployment(2), fork)
     changer.assume(before)
     change = changer.change(before.workload, _prepared(a_deployment(2), fork), template=True)
 
@@ -209,7 +208,7 @@ def test_a_daemon_set_changes(*, template: bool, scheduled: list[str]) -> None:
     """Another template replaces its pods; anything else leaves them."""
     fork = a_cluster(*running("n1", "n2")).fork("")
     before = _prepared(a_workload("DaemonSet"), fork)
-    change = PodChanger(ClusterSimulation(fork), CONTEXT).change(before.workload, before, template=template)
+    change = _changer(fork).change(before.workload, before, template=template)
 
     assert (2, scheduled) == (change.running, [step.node for step in change.steps])
     assert change.stay is not template

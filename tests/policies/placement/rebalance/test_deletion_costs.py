@@ -11,8 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
-from policies.model.deletion_facts import COSTS, DELETION_COST_ANNOTATION, DeletionFacts, read_known_pod
-from policies.placement.core.known_pods import KnownPods
+from policies.model.deletion_facts import COSTS, DELETION_COST_ANNOTATION, DeletionFacts
 from policies.placement.core.placement import prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.rollout.running_pods import find_running
@@ -20,6 +19,7 @@ from policies.placement.rollout.victims import Replica, find_victims, latest, ur
 from policies.scheduler.evaluate import evaluate
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_workload
 from tests.examples import examples
+from tests.policies.placement.clusters import known_of
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
@@ -50,11 +50,7 @@ def _costs(
 ) -> DeletionCosts:
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     obj = a_workload(kind, spec={"topologySpreadConstraints": list(spread)})
-    return deletion_costs(read_workload(obj, context), context, replicas, _known(objects), **options)
-
-
-def _known(objects: Sequence[Object]) -> KnownPods:
-    return KnownPods(dict(map(read_known_pod, (each for each in objects if each["kind"] == "Pod"))))
+    return deletion_costs(read_workload(obj, context), context, replicas, known_of(objects), **options)
 
 
 def test_the_right_pods() -> None:
@@ -174,7 +170,7 @@ def test_scale_downs_of_small_clusters(case: tuple[list[Object], list[Object], i
     """With the costs the controller deletes just these pods; without a plan no choice of pods is right."""
     objects, spread, replicas = case
     found = _costs(spread, objects, replicas)
-    pods = find_running(found.prepared, _known(objects)).pods
+    pods = find_running(found.prepared, known_of(objects)).pods
     count = len(pods) - replicas
     event(str(found.why_none))
     if found.why_none in (None, NoCosts.BALANCED):

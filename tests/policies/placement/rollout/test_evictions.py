@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from policies.config.context import AdmissionContext
 from policies.model.scaling import RollingUpdate
 from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.known_pods import UNREAD_PODS, KnownPods
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import PodOutcome
@@ -197,7 +197,7 @@ def test_against_a_plain_rollout(
     requests = {name: a_request(template, {}, index) for name, template in templates.items()}
     update = RollingUpdate(surge=limits[0], unavailable=limits[1])
 
-    running = PodObjects()
+    running = PodObjects(None)
     for obj in bound:
         running(obj)
     simulation = ClusterSimulation.of(index)
@@ -242,7 +242,7 @@ def _low(name: str, node: str, priority: int = -1, **labels: str) -> Object:
 
 
 def _rolled(obj: Object, *objects: Object, scale: int | None = None) -> Rollout:
-    known = KnownPods(running=PodObjects())
+    known = KnownPods(None, now=0.0)
     for each in objects:
         known(each)
     return simulate_rollout(obj, a_context(*objects), RolloutSettings(scale=scale, known=known))
@@ -288,7 +288,9 @@ def test_what_becomes_of_victims() -> None:
         rollout.evicted_pending,
         rollout.courses.likely.hurt,
     )
-    unknown = simulate_rollout(a_deployment(1), a_context(*_small("n1"), _low("low", "n1")))
+    unknown = simulate_rollout(
+        a_deployment(1), a_context(*_small("n1"), _low("low", "n1")), RolloutSettings(known=UNREAD_PODS)
+    )
     assert {"low": PodOutcome.NOT_TRIED} == _ends(unknown.courses.likely)
 
 

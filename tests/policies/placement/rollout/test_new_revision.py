@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.explain.explain import Explained, explain_object
 from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import roll_out
-from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.scheduling_queue import queue_applied, queue_replicas
 from policies.placement.simulate.simulated_queue import SimulationSettings, simulate_queue
 from policies.reports.explain.text import render
 from tests.builders import a_node, a_pod, a_replica_set, a_workload
+from tests.policies.placement.clusters import known_of
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -39,7 +42,7 @@ def _deployment(replicas: int, containers: list[Object], **metadata: Any) -> Obj
 
 
 def _explain(obj: Object, objects: list[Object]) -> Explained:
-    return explain_object(obj, AdmissionContext(policies=(), cluster=an_index(objects)))
+    return explain_object(obj, AdmissionContext(policies=(), cluster=an_index(objects)), known_of(objects))
 
 
 @pytest.mark.parametrize(
@@ -54,15 +57,17 @@ def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome:
     objects, obj = _running(3), _deployment(3, containers)
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     explained = _explain(obj, objects)
-    queue = simulate_queue(queue_replicas(obj, context))
-    rolled_out = roll_out(obj, context)
+    settings = RolloutSettings(known=known_of(objects))
+    queue = queue_applied(obj, context, settings)
+    rolled_out = roll_out(obj, context, settings)
+    assert queue is not None
+    applied = simulate_queue(queue)
 
-    assert 0 == explained.placement.result.feasible_count
     assert explained.replaced is not None
     assert explained.replaced.rollout is not None
     assert (3, outcome) == (explained.replaced.count, explained.replaced.rollout.outcome)
-    assert explained.succeeds is (not rolled_out.pending) is (outcome is Outcome.COMPLETE)
-    assert rolled_out.pending == queue.pending == explained.replaced.pending
+    assert explained.succeeds is rolled_out.succeeds is applied.succeeds is (outcome is Outcome.COMPLETE)
+    assert rolled_out.pending == applied.pending == explained.replaced.pending
 
 
 def test_on_delete() -> None:
@@ -72,7 +77,7 @@ def test_on_delete() -> None:
     explained = _explain(obj, _running(3))
 
     assert explained.replaced is not None
-    assert (Outcome.WAITS_FOR_DELETION, None) == (explained.replaced.outcome, explained.replaced.pending)
+    assert (Outcome.WAITS_FOR_DELETION, 0) == (explained.replaced.outcome, explained.replaced.pending)
     assert not explained.succeeds
 
 
@@ -83,8 +88,8 @@ def test_replicas_that_are_asked_for_are_placed_beside() -> None:
         _deployment(3, _MOST_OF_A_NODE),
     )
 
-    assert 2 == simulate_queue(queue_replicas(obj, context, count=2)).pending
-    assert 3 == simulate_queue(queue_replicas(obj, context), SimulationSettings(runs=2)).pending
+    assert 2 == simulate_queue(queue_replicas(obj, context, UNREAD_PODS, count=2)).pending
+    assert 3 == simulate_queue(queue_replicas(obj, context, UNREAD_PODS), SimulationSettings(runs=2)).pending
 
 
 @pytest.mark.parametrize(
@@ -119,20 +124,21 @@ def test_an_exported_object() -> None:
 
 
 @pytest.mark.parametrize(
-    ("containers", "told", "changes"),
+    ("containers", "fitting", "told"),
     [
-        pytest.param(_MOST_OF_A_NODE, "Nothing has to change: old pods leave", False, id="completes"),
-        pytest.param(
-            _ABOVE_A_NODE, "less may be enough. See evenkeel rollout.", True, id="does not complete"
-        ),
+        pytest.param(_MOST_OF_A_NODE, 3, "3 of 3 replicas fit", id="completes"),
+        pytest.param(_ABOVE_A_NODE, 0, "then it completes", id="does not complete"),
     ],
 )
-def test_suggestions_know_that_old_pods_leave(containers: list[Object], told: str, *, changes: bool) -> None:
-    """No change is proposed beside old pods as if they stayed."""
+def test_what_is_explained_is_the_rollout(containers: list[Object], fitting: int, told: str) -> None:
+    """Replicas are those at its end, and what is proposed is what makes it complete."""
     found = _explain(_deployment(3, containers), _running(3))
 
+    assert found.replicas is not None
+    assert (3, fitting) == (found.replicas.wanted, found.replicas.fitting)
+    assert (fitting == 3) is bool(found.placement.result.feasible_count)
+    assert (fitting == 3) is (found.completing is None) is (not found.stuck_message)
     assert told in render(found, width=200, color=False)
-    assert changes is bool(found.suggestions.found)
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.placement.rollout.courses import Outcome
 from tests.builders import a_constraint, a_node, a_replica_set, a_workload
 from tests.policies.placement.rollouts import (
     CORDONED,
-    READY,
     THREE_ZONES,
     a_context,
     a_deployment,
     a_stateful_set,
+    known_at,
     of_revisions,
     roll,
     running,
@@ -194,10 +193,10 @@ def test_the_old_template() -> None:
 
 def test_deletion_costs() -> None:
     """The known facts of the cluster's pods decide which is deleted first."""
-    context = a_context(*THREE_ZONES, *running("old", n1=1, n2=1, n3=1))
-    known = {("shop", f"web-old-n{number}-0"): READY._replace(cost=-number) for number in (1, 2, 3)}
+    pods = running("old", n1=1, n2=1, n3=1)
     obj = a_deployment(3, unavailable=1, surge=0)
-    course = roll(obj, context, known=KnownPods(known)).courses.likely
+    known = known_at(pods, (-1, -2, -3))
+    course = roll(obj, a_context(*THREE_ZONES, *pods), known=known).courses.likely
 
     assert ["- old n3", "- old n2", "- old n1"] == [line for line in story(course) if "old" in line]
 

@@ -17,6 +17,7 @@ from tests.builders import a_constraint, a_node
 from tests.policies.placement.recorded_rollouts import RecordedCluster
 from tests.policies.placement.rollouts import (
     CORDONED,
+    PLAIN_ROLLOUT,
     THREE_ZONES,
     a_context,
     a_deployment,
@@ -39,7 +40,7 @@ TAINTED = [
 
 def _suggested(obj: dict[str, Any], *cluster: dict[str, Any]) -> tuple[RolloutSuggestions, list[str]]:
     context = a_context(*cluster)
-    found = find_rollout_suggestions(roll(obj, context), context)
+    found = find_rollout_suggestions(roll(obj, context), context, PLAIN_ROLLOUT)
     for suggestion in found.found:
         after = roll(apply_edits(obj, suggestion.edits), context)
         assert Outcome.COMPLETE is after.outcome
@@ -92,8 +93,8 @@ def test_what_needs_none() -> None:
     scale = roll(a_deployment(2, a_constraint()), context, scale=4)
 
     assert (Outcome.COMPLETE, Outcome.PENDING) == (complete.outcome, scale.outcome)
-    assert RolloutSuggestions() == find_rollout_suggestions(complete, context)
-    assert RolloutSuggestions() == find_rollout_suggestions(scale, context)
+    assert RolloutSuggestions() == find_rollout_suggestions(complete, context, PLAIN_ROLLOUT)
+    assert RolloutSuggestions() == find_rollout_suggestions(scale, context, PLAIN_ROLLOUT)
 
 
 @pytest.mark.parametrize(

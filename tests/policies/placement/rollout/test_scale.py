@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError
 from policies.placement.rollout.courses import Outcome
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.examples import examples
 from tests.policies.placement.rollouts import (
     CORDONED,
-    READY,
     THREE_ZONES,
     a_context,
     a_deployment,
+    known_at,
     roll,
     running,
     story,
@@ -100,9 +99,10 @@ class TestWorstSkew:
         """Every subset is taken that leaves no pod of a lower rank while one of a higher goes."""
         pods = running("r1", **{f"n{number}": count for number, count in enumerate(counts, start=1)})
         cost = dict(zip((pod["metadata"]["name"] for pod in pods), costs, strict=False))
-        known = {("shop", name): READY._replace(cost=each) for name, each in cost.items()}
         context = a_context(*THREE_ZONES, *pods)
-        courses = roll(a_deployment(9, a_constraint()), context, scale=kept, known=KnownPods(known)).courses
+        courses = roll(
+            a_deployment(9, a_constraint()), context, scale=kept, known=known_at(pods, costs)
+        ).courses
         expected = _worst(pods, dict(zip(("n1", "n2", "n3"), counts, strict=True)), cost, kept)
 
         assert not pods or kept >= len(pods) or (True, expected) == (courses.exact, courses.worst_skews[0])

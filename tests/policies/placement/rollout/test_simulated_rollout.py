@@ -8,6 +8,7 @@ import pytest
 
 from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import roll_out
@@ -16,6 +17,7 @@ from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, s
 from tests.builders import ZONE, a_constraint, a_node
 from tests.policies.placement.autoscaled import TWO, groups, needing, pools, the_autoscaler
 from tests.policies.placement.planned import SPREAD, a_cluster, a_deployment, running
+from tests.policies.placement.rollouts import PLAIN_ROLLOUT
 
 
 def test_a_scale_leaves_pending_what_a_simulation_does() -> None:
@@ -35,8 +37,10 @@ def test_a_scale_leaves_pending_what_a_simulation_does() -> None:
         cluster = a_cluster(*running(*[f"n{number}" for number in range(now)], **spec), nodes=nodes)
         context = AdmissionContext(policies=(), cluster=cluster)
         autoscaler = the_autoscaler(documents, cluster)
-        scaled = roll_out(web, context, RolloutSettings(scale=now + more), autoscaler=autoscaler)
-        queue = queue_replicas(web, context, count=more)
+        scaled = roll_out(
+            web, context, RolloutSettings(known=UNREAD_PODS, scale=now + more), autoscaler=autoscaler
+        )
+        queue = queue_replicas(web, context, UNREAD_PODS, count=more)
         simulated = simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler)).simulation
         without = simulate_queue(queue, PLAIN).simulation
         comes = scaled.autoscaled is not None and bool(scaled.autoscaled.nodes)
@@ -64,13 +68,13 @@ def test_a_rollout_that_deadlocks(most: int, outcome: Outcome, new: int) -> None
     cluster = a_cluster(*running("n1", "n2", **needing("3")), nodes=TWO)
     context = AdmissionContext(policies=(), cluster=cluster)
     autoscaler = the_autoscaler(groups(a=most, b=most), cluster)
-    found = roll_out(web, context, autoscaler=autoscaler)
+    found = roll_out(web, context, PLAIN_ROLLOUT, autoscaler=autoscaler)
     scaled = found.autoscaled
 
     assert outcome is found.rollout.outcome
     assert scaled is not None
     assert (new, new == 0) == (len(scaled.nodes), bool(scaled.unhelped))
-    assert Outcome.DEADLOCK is roll_out(web, context).rollout.outcome
+    assert Outcome.DEADLOCK is roll_out(web, context, PLAIN_ROLLOUT).rollout.outcome
 
 
 def test_nothing_is_said_where_all_fit() -> None:
@@ -78,6 +82,6 @@ def test_nothing_is_said_where_all_fit() -> None:
     cluster = a_cluster(nodes=TWO)
     autoscaler = the_autoscaler(groups(a=1), cluster)
     context = AdmissionContext(policies=(), cluster=cluster)
-    found = roll_out(a_deployment(2, spec=needing("1")), context, autoscaler=autoscaler)
+    found = roll_out(a_deployment(2, spec=needing("1")), context, PLAIN_ROLLOUT, autoscaler=autoscaler)
 
     assert (None, AutoscalerName.CLUSTER_AUTOSCALER) == (found.autoscaled, found.autoscaler)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import roll_out
 from tests.builders import a_constraint, a_node
 from tests.policies.placement.rollouts import (
     CORDONED,
+    PLAIN_ROLLOUT,
     THREE_ZONES,
     a_context,
     a_stateful_set,
@@ -67,7 +68,7 @@ _ON_DELETE: dict[str, Any] = {"updateStrategy": {"type": "OnDelete"}}
 def test_old_pods_that_stay(spec: dict[str, Any], settings: dict[str, Any], outcome: Outcome) -> None:
     """A rollout that leaves old pods to whoever deletes them does not complete, and has no suggestion."""
     context = a_context(*THREE_ZONES, *THREE_PODS)
-    found = roll_out(a_stateful_set(3, **spec), context, RolloutSettings(**settings))
+    found = roll_out(a_stateful_set(3, **spec), context, replace(PLAIN_ROLLOUT, **settings))
 
     assert (outcome, outcome is Outcome.COMPLETE) == (found.rollout.outcome, found.succeeds)
     assert not found.suggestions.found

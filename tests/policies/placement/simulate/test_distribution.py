@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import SimulatedQueue, SimulationSettings, simulate_queue
 from tests.builders import HOSTNAME, a_constraint, a_node, a_workload
@@ -21,7 +22,7 @@ def _simulated(runs: int | None, replicas: int = 3, stop_after: int = 1_000_000)
     nodes = [a_node("n1", "a"), a_node("n2", "a"), a_node("n3", "b")]
     context = AdmissionContext(policies=(), cluster=an_index(nodes))
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [SOFT]})
-    queue, asked = queue_replicas(workload, context, count=replicas), count()
+    queue, asked = queue_replicas(workload, context, UNREAD_PODS, count=replicas), count()
     settings = SimulationSettings(seed=5, runs=runs)
     choose = Random(5).choice
     return simulate_queue(queue, settings, choose=choose, stop=lambda: next(asked) >= stop_after)

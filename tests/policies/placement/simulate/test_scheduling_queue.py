@@ -8,12 +8,13 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.limits import MOST_PODS
 from policies.placement.core.placement import PlacementError
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas
-from policies.placement.simulate.simulated_queue import PlannedActions, simulate_queue
+from policies.placement.simulate.simulated_queue import simulate_queue
 from tests.builders import a_node, a_pod, a_workload
+from tests.policies.placement.clusters import known_of
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
@@ -56,7 +57,7 @@ def test_how_many_replicas(kind: str, running: int, count: int | None, expected:
         workload["spec"]["replicas"] = 3
     context = _context(*map(_as_replica, on("n1", running)))
 
-    assert expected == len(queue_replicas(workload, context, count=count).pods)
+    assert expected == len(queue_replicas(workload, context, UNREAD_PODS, count=count).pods)
 
 
 @pytest.mark.parametrize("kind", ["Job", "CronJob"])
@@ -81,10 +82,10 @@ def test_a_job(kind: str, numbers: dict[str, Any], expected: int | list[str]) ->
         workload |= {"kind": kind, "spec": {"schedule": "@daily", "jobTemplate": {"spec": workload["spec"]}}}
     way = "spec." if kind == "Job" else "spec.jobTemplate.spec."
     if isinstance(expected, int):
-        assert expected == len(queue_replicas(workload, _context()).pods)
+        assert expected == len(queue_replicas(workload, _context(), UNREAD_PODS).pods)
         return
     with pytest.raises(PlacementError) as caught:
-        queue_replicas(workload, _context())
+        queue_replicas(workload, _context(), UNREAD_PODS)
 
     assert [f"{way}{name}" for name in expected] == [str(error.path) for error in caught.value.errors]
 
@@ -96,7 +97,7 @@ def test_no_possible_number(replicas: object) -> None:
     workload["spec"]["replicas"] = replicas
     for count in (None, 2):
         with pytest.raises(PlacementError) as caught:
-            queue_replicas(workload, _context(), count=count)
+            queue_replicas(workload, _context(), UNREAD_PODS, count=count)
 
         assert ["spec.replicas"] == [str(error.path) for error in caught.value.errors]
 
@@ -106,10 +107,10 @@ def test_more_replicas_than_are_scheduled() -> None:
     workload = a_workload("StatefulSet")
     workload["spec"]["replicas"] = MOST_PODS + 1
     with pytest.raises(PlacementError) as caught:
-        queue_replicas(workload, _context())
+        queue_replicas(workload, _context(), UNREAD_PODS)
 
     assert ["spec.replicas"] == [str(error.path) for error in caught.value.errors]
-    assert 2 == len(queue_replicas(workload, _context(), count=2).pods)
+    assert 2 == len(queue_replicas(workload, _context(), UNREAD_PODS, count=2).pods)
 
 
 def test_a_pod_of_a_daemon_set_for_each_node() -> None:
@@ -122,7 +123,7 @@ def test_a_pod_of_a_daemon_set_for_each_node() -> None:
         a_node("n4", "c") | {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "0"}}},
     ]
     context = AdmissionContext(policies=(), cluster=an_index([*nodes, *on("n1", 1)]))
-    found = simulate_queue(queue_replicas(a_workload("DaemonSet"), context))
+    found = simulate_queue(queue_replicas(a_workload("DaemonSet"), context, UNREAD_PODS))
 
     assert [("web-n1", "n1"), ("web-n2", "n2"), ("web-n4", None)] == [
         (step.name, step.node) for step in found.steps
@@ -142,7 +143,7 @@ def test_a_pod_of_a_daemon_set_for_each_node() -> None:
 def test_a_daemon_set_is_refused(spec: dict[str, Any], options: dict[str, Any]) -> None:
     """Its controller makes one pod for each node that there is, and as many as it makes are judged."""
     with pytest.raises(PlacementError) as caught:
-        queue_replicas(a_workload("DaemonSet", spec=spec), _context(), **options)
+        queue_replicas(a_workload("DaemonSet", spec=spec), _context(), UNREAD_PODS, **options)
 
     assert ["kind"] == [str(error.path) for error in caught.value.errors]
 
@@ -160,7 +161,7 @@ def test_every_error_of_a_queue() -> None:
         a_workload("Deployment"),
     )
     with pytest.raises(PlacementError) as caught:
-        queue_pods(pods, _context(*running))
+        queue_pods(pods, _context(*running), UNREAD_PODS)
 
     assert [
         "queue[1].metadata.name",
@@ -173,7 +174,7 @@ def test_every_error_of_a_queue() -> None:
 def test_the_cluster_stays_as_it_is() -> None:
     """Pods of several namespaces are bound in a fork, each time in a new one."""
     context = _context()
-    queue = queue_pods(_queued(_pod("p"), _pod("p", "other"), _pod("q")), context)
+    queue = queue_pods(_queued(_pod("p"), _pod("p", "other"), _pod("q")), context, UNREAD_PODS)
     first, second = simulate_queue(queue), simulate_queue(queue)
 
     assert context.cluster is not None
@@ -190,12 +191,10 @@ def test_what_replaces_evicted_pods(known: bool, expected: str) -> None:  # noqa
     for pod in low:
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "low", "controller": True}
         pod["metadata"]["ownerReferences"] = [owner]
-    running = PodObjects()
-    for pod in low:
-        running(pod)
-    queue = queue_pods(_queued(_pod("high", priority=10, **full)), _context(*low))
+    found = known_of(low) if known else UNREAD_PODS
+    queue = queue_pods(_queued(_pod("high", priority=10, **full)), _context(*low), found)
 
-    simulated = simulate_queue(queue, planned=PlannedActions(running=running if known else None))
+    simulated = simulate_queue(queue)
 
     assert [expected] == [str(pod.outcome) for pod in simulated.simulation.evicted]
     assert known != any("evicted pods" in text for text in simulated.not_looked_at)

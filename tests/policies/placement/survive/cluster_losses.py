@@ -70,7 +70,7 @@ def a_report(
     **options: Any,
 ) -> ClusterSurvivalReport:
     """Return the report on losses of domains; with ``budgets`` PodDisruptionBudgets were listed."""
-    everything, running = [*nodes, *objects], PodObjects()
+    everything, running = [*nodes, *objects], PodObjects(None)
     workloads = ClusterWorkloads(WorkloadKinds(()), namespace, every_kind=True)
     index = an_index(everything)
     if budgets:

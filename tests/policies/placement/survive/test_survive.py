@@ -41,7 +41,7 @@ def _web(replicas: int = 3, cpu: str = "1", kind: str = "Deployment", **fields: 
 def _survival(
     workloads: list[Object], objects: list[Object], key: str = ZONE_KEY, **options: Any
 ) -> tuple[Survival, dict[str, Loss]]:
-    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
+    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects(None)
     for obj in objects:
         running(obj)
     read = [read_workload(workload, context) for workload in workloads]
@@ -91,7 +91,7 @@ def test_a_verdict_schedules_no_more_than_it_needs() -> None:
     others = [
         a_pod(name=f"z{at}", labels={"app": "api"}, owner=owner, spec={"nodeName": "n1"}) for at in range(5)
     ]
-    objects, running = [*NODES, *others], PodObjects()
+    objects, running = [*NODES, *others], PodObjects(None)
     for obj in objects:
         running(obj)
     context = AdmissionContext(policies=(), cluster=an_index(objects))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import read_workload
 from policies.placement.survive.loss import LossOptions
 from policies.placement.survive.survive import Survival
@@ -27,8 +28,8 @@ def _help(cpu: str = "1", *, unreachable: bool = False, **fields: Any) -> list[S
     workload["spec"]["replicas"] = 3
     context = AdmissionContext(policies=(), cluster=an_index(NODES))
     options = LossOptions(ZONE_KEY, unreachable=unreachable)
-    survival = Survival([read_workload(workload, context)], context, options)
-    return list(find_help(survival, tuple(survival.losses()), context))
+    survival = Survival([read_workload(workload, context)], context, options, UNREAD_PODS.running)
+    return list(find_help(survival, tuple(survival.losses()), context, UNREAD_PODS.running))
 
 
 def _changes(found: SurvivalHelp) -> dict[ChangeKind, bool | None]:

@@ -9,6 +9,7 @@ from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.advise.advise import Advice, advise
 from policies.placement.advise.goal import Goal
+from policies.placement.core.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.goals import (
     ONE_CPU,
@@ -46,7 +47,11 @@ def _advices() -> Iterator[Advice]:
     )
     context, asked = context_of(TEMPTING), iter([False] * 60)
     stopped = advise(
-        workload_of(None, context), context, a_goal(3, 12, enforced=True), stop=lambda: next(asked, True)
+        workload_of(None, context),
+        context,
+        UNREAD_PODS,
+        a_goal(3, 12, enforced=True),
+        stop=lambda: next(asked, True),
     )
     if stopped is not None:
         yield stopped

@@ -8,6 +8,7 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.placement.explain.explain import Explained, explain_object
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod
+from tests.policies.placement.clusters import known_of
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
@@ -35,4 +36,6 @@ def a_spread_pod(*constraints: dict[str, Any], **spec: Any) -> dict[str, Any]:
 
 def an_explanation(obj: dict[str, Any], *cluster: Mapping[str, Any], **context: Any) -> Explained:
     """Return where an object's pod would go, and why."""
-    return explain_object(obj, AdmissionContext(policies=(), cluster=an_index(cluster), **context))
+    return explain_object(
+        obj, AdmissionContext(policies=(), cluster=an_index(cluster), **context), known_of(cluster)
+    )

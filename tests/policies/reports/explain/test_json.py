@@ -158,4 +158,4 @@ def test_revision() -> None:
     report = report_of(an_explanation(a_workload(), *UNEVEN))
 
     assert {"hash": None, "new": True} == report["revision"]
-    assert "scheduled as a new revision" in " ".join(report["text"][:2])
+    assert "a new revision that replaces 4 pods" in " ".join(report["text"][:2])

@@ -276,7 +276,11 @@ def test_what_is_said(obj: dict[str, Any], nodes: list[dict[str, Any]], said: st
             "change the template of ReplicaSet web-1",
             id="a Pod of a ReplicaSet",
         ),
-        pytest.param(_spread("Deployment"), "rolls out every pod again", id="Deployment"),
+        pytest.param(
+            _spread("Deployment") | {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}},
+            "rolls out every pod again",
+            id="Deployment",
+        ),
         pytest.param(_spread("DaemonSet"), "rolls out every pod again", id="DaemonSet"),
         pytest.param(_spread("ReplicaSet"), "those that run stay as they are", id="ReplicaSet"),
         pytest.param(_spread("Job", "batch"), "cannot be edited: delete the Job", id="Job"),

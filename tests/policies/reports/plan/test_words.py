@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from policies.manifests.words import IN_SENTENCE
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.rollout.rollout import simulate_rollout
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.reports.plan.words import asides, domains_text, pending_messages, rollout_text
@@ -41,7 +42,7 @@ def test_nothing_is_left_out() -> None:
 def test_a_scale_down_among_equal_pods() -> None:
     """Which pods are deleted is open, and so is the skew that they leave."""
     pods = running("r1", n1=2, n2=2, n3=2)
-    obj, settings = a_deployment(6, a_constraint()), RolloutSettings(scale=3)
+    obj, settings = a_deployment(6, a_constraint()), RolloutSettings(known=UNREAD_PODS, scale=3)
     rollout = simulate_rollout(obj, a_context(*THREE_ZONES, *pods), settings)
     workload = RUN.plan.workloads[0]
     text = rollout_text(replace(workload, pods=replace(workload.pods, rollout=rollout)))

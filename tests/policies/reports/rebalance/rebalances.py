@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.config.context import AdmissionContext
-from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, deletion_costs
 from policies.placement.rebalance.rebalance import RebalancePlan, rebalance
@@ -42,4 +42,4 @@ def scale_downs() -> Iterator[DeletionCosts]:
         context = AdmissionContext(policies=(), cluster=an_index([*_NODES, *pods]))
         spread = [a_constraint(), a_constraint(topologyKey=HOSTNAME, maxSkew=2)]
         obj = a_workload("ReplicaSet", spec={"topologySpreadConstraints": spread})
-        yield deletion_costs(read_workload(obj, context), context, replicas, KnownPods())
+        yield deletion_costs(read_workload(obj, context), context, replicas, UNREAD_PODS)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.reports.rollout import json as rollout_json
@@ -17,6 +18,7 @@ from policies.reports.simulate import json as simulate_json
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set
 from tests.policies.placement.rollouts import (
     CORDONED,
+    PLAIN_ROLLOUT,
     THREE_ZONES,
     a_context,
     a_deployment,
@@ -37,11 +39,11 @@ CLAIM = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]
 
 
 def _rolled_out(obj: dict[str, Any], *cluster: dict[str, Any]) -> SimulatedRollout:
-    return roll_out(obj, a_context(*cluster))
+    return roll_out(obj, a_context(*cluster), PLAIN_ROLLOUT)
 
 
 def _scaled(obj: dict[str, Any], replicas: int, *cluster: dict[str, Any]) -> SimulatedRollout:
-    return roll_out(obj, a_context(*cluster), settings=RolloutSettings(scale=replicas))
+    return roll_out(obj, a_context(*cluster), settings=RolloutSettings(known=UNREAD_PODS, scale=replicas))
 
 
 def _with_claim(obj: dict[str, Any]) -> dict[str, Any]:

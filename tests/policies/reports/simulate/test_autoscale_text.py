@@ -14,6 +14,7 @@ from policies.autoscaler.node_group import ScaledGroup
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import AutoscalerSettings
 from policies.model.node import Node
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PlannedActions, simulate_queue
 from policies.reports.simulate import text as simulate_text
@@ -35,7 +36,7 @@ def text_of(autoscaler: ClusterAutoscaler, *nodes: dict[str, Any]) -> str:
     container = web["spec"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": "3", "memory": "1Gi"}}
     index = an_index(*(nodes or (a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c"))))
-    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index), UNREAD_PODS)
     found = simulate_queue(queue, planned=PlannedActions(autoscaler=autoscaler))
     return simulate_text.render(found, width=80, color=False)
 
@@ -76,7 +77,7 @@ def test_interrupted() -> None:
     autoscaler = an_autoscaler(a=5, b=5)
     web = a_workload("Deployment")
     index = an_index(a_node("n1", "a"))
-    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index), UNREAD_PODS)
     found = simulate_queue(queue, planned=PlannedActions(autoscaler=autoscaler))
     scaled = found.simulation.autoscaled
     assert scaled is not None

@@ -6,12 +6,14 @@ import orjson
 
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.rollout.simulated_rollout import roll_out
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.reports.simulate import json as simulate_json
 from policies.scheduler.releases import NEWEST_VERSION
 from tests.builders import a_constraint, a_node, a_workload
+from tests.policies.placement.rollouts import PLAIN_ROLLOUT
 from tests.policies.scheduler.clusters import an_index
 
 
@@ -20,7 +22,7 @@ def test_steps_and_domains() -> None:
     cluster = an_index([a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulable=True)])
     context = AdmissionContext(policies=(), cluster=cluster)
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint()]})
-    simulated = simulate_queue(queue_replicas(workload, context, count=3))
+    simulated = simulate_queue(queue_replicas(workload, context, UNREAD_PODS, count=3))
     answer = orjson.loads(simulate_json.render(simulated))
     bound, _, pending = answer["steps"]
 
@@ -36,8 +38,8 @@ def test_a_release_that_is_newer_than_known() -> None:
     context = AdmissionContext(policies=(), cluster=cluster, kubernetes_version=KubernetesVersion(1, 99))
     workload = a_workload("Deployment")
     answers = [
-        orjson.loads(simulate_json.render(simulate_queue(queue_replicas(workload, context)))),
-        orjson.loads(simulate_json.render(roll_out(workload, context))),
+        orjson.loads(simulate_json.render(simulate_queue(queue_replicas(workload, context, UNREAD_PODS)))),
+        orjson.loads(simulate_json.render(roll_out(workload, context, PLAIN_ROLLOUT))),
     ]
 
     assert [("1.99", NEWEST_VERSION.exact)] * 2 == [

@@ -11,6 +11,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas
 from policies.placement.simulate.simulated_queue import SimulatedQueue, SimulationSettings, simulate_queue
 from policies.reports.simulate import text as simulate_text
@@ -31,18 +32,18 @@ def _context(nodes: list[dict[str, Any]]) -> AdmissionContext:
 
 def _replicas(nodes: list[dict[str, Any]], count: int, **spec: Any) -> SimulatedQueue:
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint()], **spec})
-    return simulate_queue(queue_replicas(workload, _context(nodes), count=count))
+    return simulate_queue(queue_replicas(workload, _context(nodes), UNREAD_PODS, count=count))
 
 
 def _runs(nodes: list[dict[str, Any]], stop: Callable[[], bool] = lambda: False) -> SimulatedQueue:
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint(), SOFT]})
-    queue = queue_replicas(workload, _context(nodes), count=7)
+    queue = queue_replicas(workload, _context(nodes), UNREAD_PODS, count=7)
     return simulate_queue(queue, SimulationSettings(seed=1, runs=20), choose=Random(1).choice, stop=stop)
 
 
 def _large(percentage: int | None) -> SimulatedQueue:
     nodes = [a_node(f"n{number:03}", "abc"[number % 3]) for number in range(150)]
-    queue = queue_replicas(a_workload("StatefulSet"), _context(nodes), count=2)
+    queue = queue_replicas(a_workload("StatefulSet"), _context(nodes), UNREAD_PODS, count=2)
     return simulate_queue(queue, SimulationSettings(percentage=percentage))
 
 
@@ -55,7 +56,7 @@ def _pods() -> SimulatedQueue:
     first, second = a_spread_pod(a_constraint()), a_spread_pod(SOFT)
     second["metadata"] |= {"name": "soft"}
     queue = [(FieldPath().index(position), pod) for position, pod in enumerate((first, second))]
-    return simulate_queue(queue_pods(queue, _context(CORDONED)))
+    return simulate_queue(queue_pods(queue, _context(CORDONED), UNREAD_PODS))
 
 
 @pytest.mark.parametrize(

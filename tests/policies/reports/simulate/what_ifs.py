@@ -5,21 +5,19 @@ from __future__ import annotations
 from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.actions import Action, AddNodes, LoseDomain
-from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.known_pods import UNREAD_PODS
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PlannedActions, SimulatedQueue, simulate_queue
 from tests.builders import a_constraint, a_deployment, a_node
-from tests.policies.placement.clusters import ZONE_KEY
+from tests.policies.placement.clusters import ZONE_KEY, known_of
 from tests.policies.placement.what_ifs import AT, LOSE_A, NODES, Object, another_pod, its_pods
 from tests.policies.scheduler.clusters import an_index
 
 
 def _after(*actions: Action, objects: list[Object], workload: Object, known: bool = True) -> SimulatedQueue:
-    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
-    for obj in objects:
-        running(obj)
-    planned = PlannedActions(actions=actions, running=running if known else None)
-    return simulate_queue(queue_replicas(workload, context), planned=planned)
+    context = AdmissionContext(policies=(), cluster=an_index(objects))
+    queue = queue_replicas(workload, context, known_of(objects) if known else UNREAD_PODS)
+    return simulate_queue(queue, planned=PlannedActions(actions=actions))
 
 
 def a_loss(*, known: bool = True) -> SimulatedQueue:

@@ -42,7 +42,7 @@ def a_survival(
 
     Further options are those of ``LossOptions``.
     """
-    objects, running = [*nodes, *(pods or ())], PodObjects()
+    objects, running = [*nodes, *(pods or ())], PodObjects(None)
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     for obj in objects:
         running(obj)

@@ -429,7 +429,7 @@ export interface ReplacedPods {
   pods: number;
   /** How the rollout ends where it ends worst; null if it is not simulated. */
   outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock" | null;
-  /** The most pods that the rollout leaves pending; null if it is not simulated, or replaces none. */
+  /** The most pods that the rollout leaves pending; null if it is not simulated. */
   pending: number | null;
   /** The most pods of other workloads that it evicts; null if it is not simulated. */
   evicted: number | null;
@@ -879,7 +879,7 @@ export interface SuggestedClusterChange {
   text: string;
   /** The first names of the nodes to change. */
   nodes: string[];
-  /** How many nodes, or claims, to change or add. */
+  /** How many nodes, claims or pods to change, add or delete. */
   count: number;
   /** The label that nodes get, or the topology key of new nodes. */
   key: string | null;
@@ -1325,8 +1325,8 @@ export interface SimulateAnswer {
   nodesToFind: number;
   /** The revision of the workload that the pods were scheduled as; null for what has none. */
   revision: PodRevision | null;
-  /** What a new revision replaces where it is applied; null for nothing, for a stored object, and with replicas or a rollout. */
-  replaced: ReplacedPods | null;
+  /** How the rollout ends after which pods are scheduled; null where nothing is rolled out before. */
+  applied: "complete" | "waitsForDeletion" | "pending" | "deadlock" | null;
   /** The replicas of the workload before; null where their number is not known. */
   replicas: ReplicasBefore | null;
   /** The pods of the workload at the end, of all its revisions in a rollout; null where their number is not known. */
