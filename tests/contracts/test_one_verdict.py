@@ -1,0 +1,264 @@
+"""A search for contradictions: a changed workload has one verdict and one number, whichever door is asked.
+
+The clusters have pods of the old revision that wait, StatefulSets of both kinds, and pods of others. What the
+search once found is in ``tests/data/contradictions.jsonl``, one cluster a line.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+from policies.config.context import AdmissionContext
+from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.examples import examples
+from tests.webhook.cli.in_process import evenkeel
+from tests.webhook.ui.pages import a_page_cluster
+from webhook.http.api_routes import API_ROUTES, ApiCall
+from webhook.requests.frame import read_request
+from webhook.ui import placing
+from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
+
+FOUND: Final = Path(__file__).parents[1] / "data" / "contradictions.jsonl"
+#: A change of a node that changes nothing.
+NOTHING: Final = {"uncordon": "n0"}
+
+Object = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """A cluster, and a workload that is changed in it."""
+
+    items: list[Object]
+    manifest: Object
+
+
+class Said(NamedTuple):
+    """What a door says; None for what it does not say."""
+
+    succeeds: bool | None = None  #: Whether the change ends well.
+    fitting: tuple[int, int] | None = None  #: How many replicas of how many are as they should be.
+    pending: int | None = None  #: How many pods of the workload have no node in the end.
+
+
+#: Asks one door about a case, which is in the files of a folder, too.
+Door = Callable[[Case, Path], Said]
+Reader = Callable[[Mapping[str, Any]], Said]
+
+
+def _explained(answer: Mapping[str, Any]) -> Said:
+    replaced, replicas = answer["replaced"], answer["replicas"]
+    succeeds = answer["fits"]
+    if replaced is not None and replaced["outcome"] is not None:
+        succeeds = replaced["outcome"] == "complete" and not replaced["pending"]
+    return Said(succeeds, (replicas["fitting"], replicas["wanted"]))
+
+
+def _simulated(answer: Mapping[str, Any]) -> Said:
+    rollout = answer["rollout"]
+    if rollout is None:
+        return Said(not answer["pending"], (answer["ends"]["running"], answer["replicas"]["wanted"]))
+    likely = rollout["likely"]
+    kept = 0 if likely["outcome"] == "complete" else likely["oldPods"] - likely["oldPending"]
+    return Said(
+        rollout["outcome"] == "complete" and not answer["pending"],
+        (likely["running"] - kept, answer["replicas"]["wanted"]),
+        len(likely["pending"]),
+    )
+
+
+def _after_nothing(answer: Mapping[str, Any]) -> Said:
+    return Said(None, None, answer["ends"]["pending"])
+
+
+def _planned(answer: Mapping[str, Any]) -> Said:
+    (workload,) = answer["workloads"]
+    return Said(not answer["summary"]["failed"], None, workload["pods"]["pending"])
+
+
+def _command(reader: Reader, *words: str) -> Door:
+    def ask(_: Case, folder: Path) -> Said:
+        given = ["web.json"] if words[0] == "plan" else ["-f", "web.json"]
+        done = evenkeel(*words, *given, "--cluster", "cluster.json", "-o", "json", folder=folder)
+        assert done.returncode in {0, 1}, done.stderr
+        # The answer for programs and the exit code are one verdict, too.
+        said = reader(json.loads(done.stdout))
+        assert said.succeeds in {None, not done.returncode}, words
+        return said._replace(succeeds=not done.returncode)
+
+    return ask
+
+
+def _route(reader: Reader, path: str, **fields: Any) -> Door:
+    def ask(case: Case, _: Path) -> Said:
+        name = "pod" if path == "/v1/explain" else "workload"
+        cluster = {"kind": "List", "items": deepcopy(case.items)}
+        body = json.dumps({name: case.manifest, "cluster": cluster} | fields).encode()
+        server = AdmissionContext(policies=())
+        now = datetime(2026, 11, 20, tzinfo=UTC)
+        call = ApiCall(body, server, now, None, wide=False, workloads=None, deadline=time.monotonic() + 60)
+        return reader(json.loads(API_ROUTES[path].compute(call).body))
+
+    return ask
+
+
+def _page(
+    reader: Reader,
+    answer: Callable[..., bytes],
+    body: type[ManifestBody],
+    **fields: Any,
+) -> Door:
+    def ask(case: Case, _: Path) -> Said:
+        cluster = a_page_cluster(*deepcopy(case.items))
+        return reader(
+            json.loads(
+                answer(
+                    cluster,
+                    read_request(body, json.dumps({"manifest": json.dumps(case.manifest)} | fields).encode()),
+                )
+            )
+        )
+
+    return ask
+
+
+#: Everything that says what becomes of a changed workload.
+DOORS: Final[Mapping[str, Door]] = {
+    "rollout": _command(_simulated, "rollout"),
+    "explain": _command(_explained, "explain"),
+    "simulate": _command(_simulated, "simulate"),
+    "what-if": _command(_after_nothing, "what-if", "--uncordon", "n0"),
+    "plan": _command(_planned, "plan"),
+    "/v1/explain": _route(_explained, "/v1/explain"),
+    "/v1/simulate": _route(_simulated, "/v1/simulate"),
+    "/v1/simulate rollout": _route(_simulated, "/v1/simulate", rollout=True),
+    "/v1/simulate actions": _route(_after_nothing, "/v1/simulate", actions=[NOTHING]),
+    "page explain": _page(_explained, placing.explain, ManifestBody),
+    "page rollout": _page(_simulated, placing.simulate, RolloutBody),
+    "page what-if": _page(_after_nothing, placing.simulate, WhatIfBody, applied=True, actions=[NOTHING]),
+}
+
+
+def contradictions(case: Case) -> Iterator[str]:
+    """Yield what doors say of a case that others contradict."""
+    with TemporaryDirectory() as name:
+        folder, snapshot = Path(name), {"apiVersion": "v1", "kind": "List", "items": case.items}
+        (folder / "cluster.json").write_text(json.dumps(snapshot))
+        (folder / "web.json").write_text(json.dumps(case.manifest))
+        said = {door: ask(case, folder) for door, ask in DOORS.items()}
+    for field in Said._fields:
+        values = {door: value for door, each in said.items() if (value := getattr(each, field)) is not None}
+        if len(set(values.values())) > 1:
+            yield f"{field}: {values}"
+
+
+_CPU = st.sampled_from(["", "1", "2"])
+
+
+@st.composite
+def _constraints(draw: st.DrawFn) -> list[Object]:
+    keys = draw(st.lists(st.sampled_from([ZONE, HOSTNAME]), max_size=2, unique=True))
+    return [
+        a_constraint(
+            topologyKey=key,
+            maxSkew=draw(st.integers(1, 2)),
+            whenUnsatisfiable=draw(st.sampled_from(["DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"])),
+        )
+        for key in keys
+    ]
+
+
+@st.composite
+def _nodes(draw: st.DrawFn) -> list[Object]:
+    taint = {"taints": [{"key": "spot", "effect": "NoSchedule"}]}
+    spec = st.sampled_from(list[Object]([{}, {}, {}, taint, {"unschedulable": True}]))
+    return [
+        a_node(f"n{number}", draw(st.sampled_from("abc")), cpu=draw(st.sampled_from("124")), **draw(spec))
+        if number
+        else a_node("n0", "a")
+        for number in range(draw(st.integers(2, 5)))
+    ]
+
+
+def _bound(pod: Object, node: str) -> Object:
+    if not node:
+        return pod | {"status": {"phase": "Pending"}}
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    return pod | {"spec": pod["spec"] | {"nodeName": node}, "status": status}
+
+
+def _containers(cpu: str, image: str) -> list[Object]:
+    return [{"name": "c", "image": image, "resources": {"requests": {"cpu": cpu} if cpu else {}}}]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A cluster with a workload of which some pods may wait, and the workload with a changed template."""
+    nodes, kind = draw(_nodes()), draw(st.sampled_from(["Deployment", "StatefulSet"]))
+    spread, cpu, replicas = draw(_constraints()), draw(_CPU), draw(st.integers(1, 5))
+    spec = {"containers": _containers(cpu, "web:1"), "topologySpreadConstraints": spread}
+    stored = a_workload(kind, spec=spec, uid="u-web")
+    stored["spec"]["replicas"] = replicas
+    where = st.sampled_from(["", *(node["metadata"]["name"] for node in nodes)])
+    if kind == "StatefulSet":
+        stored["spec"]["podManagementPolicy"] = draw(st.sampled_from(["OrderedReady", "Parallel"]))
+        label, owner = {"controller-revision-hash": "web-1"}, ("apps/v1", "StatefulSet", "web")
+        made = [stored]
+        if draw(st.integers(0, 4)) == 0:
+            stored["spec"]["updateStrategy"] = {"type": "OnDelete"}
+    else:
+        limits = draw(st.sampled_from([(1, 0), (0, 1), (1, 1)]))
+        rolling = dict(zip(("maxSurge", "maxUnavailable"), limits, strict=True))
+        stored["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
+        label, owner = {"pod-template-hash": "old"}, ("apps/v1", "ReplicaSet", "web-old")
+        revision = a_replica_set(stored, "old")
+        revision["spec"]["replicas"] = replicas
+        made = [stored, revision]
+    pods = [
+        _bound(
+            a_pod(name=f"web-{number}", labels={"app": "web", **label}, owner=owner, spec=deepcopy(spec)),
+            draw(where),
+        )
+        for number in range(replicas)
+    ]
+    others = [
+        _bound(
+            a_pod(name=f"other-{number}", labels={"app": "x"}, spec={"containers": _containers("1", "x:1")}),
+            draw(where),
+        )
+        for number in range(draw(st.integers(0, 3)))
+    ]
+    manifest = deepcopy(stored)
+    del manifest["metadata"]["uid"]
+    template = manifest["spec"]["template"]["spec"]
+    template["containers"] = _containers(draw(_CPU), "web:2")
+    edits = st.sampled_from([{}, {"maxSkew": 3}, {"nodeTaintsPolicy": "Honor"}, {"minDomains": 2}])
+    for constraint in template["topologySpreadConstraints"]:
+        if constraint["whenUnsatisfiable"] == "DoNotSchedule":
+            constraint.update(draw(edits))
+    return Case([*nodes, *made, *pods, *others], manifest)
+
+
+class TestOneVerdict:
+    """Whoever is asked what becomes of a changed workload says the same."""
+
+    @examples(15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+    @given(case=cases())
+    def test_of_random_clusters(self, case: Case) -> None:
+        """No door contradicts another one."""
+        assert not list(contradictions(case))
+
+    @pytest.mark.parametrize("line", FOUND.read_text().splitlines())
+    def test_of_what_was_found(self, line: str) -> None:
+        """What once was a contradiction is none."""
+        assert not list(contradictions(Case(**json.loads(line))))
