@@ -28,7 +28,7 @@ test: $(SETUP) ## Run the tests (PROFILE=deep: with four times as many examples 
 	$(BIN)/python -m pytest -n 2 $(if $(PROFILE),--hypothesis-profile=$(PROFILE))
 
 quick: $(SETUP) ## Run the fast tests of rules, model, scheduler, configuration, manifests and contracts
-	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=quick tests/policies tests/contracts
+	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=quick tests/policies tests/planning tests/contracts
 
 e2e: $(SETUP) ## Run the tests against a real control plane (KUBEBUILDER_ASSETS)
 	$(BIN)/python -m pytest tests/e2e

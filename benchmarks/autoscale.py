@@ -12,22 +12,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
-from policies.autoscaler.deduced_groups import deduce
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.sources import AutoscalerReader
+from planning.autoscaler.autoscaler import ClusterAutoscaler
+from planning.autoscaler.deduced_groups import deduce
+from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.node_group import ScaledGroup
+from planning.autoscaler.sources import AutoscalerReader
+from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.known_pods import UNREAD_PODS
+from planning.simulation.scale_down import scale_down
+from planning.simulation.scheduling_queue import SchedulingQueue, queue_pods
+from planning.simulation.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import AutoscalerSettings
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
-from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.known_pods import UNREAD_PODS
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.scale_down import scale_down
-from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods
-from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
+from policies.pods.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 
 _Found = TypeVar("_Found")

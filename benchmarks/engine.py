@@ -11,9 +11,9 @@ import numpy as np
 import orjson
 
 from benchmarks.clusters import CROWDED, USUAL, ZONE, Cluster, objects, probe_pod
+from planning.explain import score_json
 from policies.config.context import AdmissionContext
-from policies.placement.core.placement import evaluate_manifest
-from policies.reports.score import json as score_json
+from policies.pods.placement import evaluate_manifest
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.podtopologyspread import filtering, scoring

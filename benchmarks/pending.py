@@ -12,7 +12,7 @@ from typing import Any, Final
 from benchmarks.clusters import USUAL, objects, probe_pod
 from benchmarks.volumes import CLASS, DRIVER, PAIRS, pairs
 from policies.config.context import AdmissionContext
-from policies.placement.core.placement import evaluate_manifest
+from policies.pods.placement import evaluate_manifest
 from policies.scheduler.index import ClusterIndex
 
 #: Verdicts of each kind; the kinds alternate, so that all meet the same noise. Arbitrary.

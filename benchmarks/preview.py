@@ -16,8 +16,8 @@ from policies.admission.policy_preview import preview_workloads
 from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.budget import usable_s
 

@@ -14,15 +14,15 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, Cluster, nodes, objects, probe_pod
-from policies.config.context import AdmissionContext
-from policies.placement.core.known_pods import UNREAD_PODS
-from policies.placement.simulate.scheduling_queue import queue_replicas
-from policies.placement.simulate.simulated_queue import (
+from planning.simulation.known_pods import UNREAD_PODS
+from planning.simulation.scheduling_queue import queue_replicas
+from planning.simulation.simulated_queue import (
     PLAIN,
     SimulatedQueue,
     SimulationSettings,
     simulate_queue,
 )
+from policies.config.context import AdmissionContext
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE

@@ -17,10 +17,10 @@ import orjson
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, objects
 from benchmarks.following import EVENTS_S, as_sent
+from planning.audit.audit import audit
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit.audit import audit
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Throttle
 from webhook.skew.controller import SHARE, SweepEndedError, sweep

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.clusters import ZONE, Cluster, objects
+from planning.simulation.actions import LoseDomain, apply_actions
+from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.pod_facts import PodFacts
+from planning.simulation.rescheduling import Rescheduling
+from planning.simulation.survive.cluster_survival import ClusterSurvival
+from planning.simulation.survive.loss import LossOptions
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.actions import LoseDomain, apply_actions
-from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.rescheduling import Rescheduling
-from policies.placement.survive.cluster_survival import ClusterSurvival
-from policies.placement.survive.loss import LossOptions
+from policies.pods.pod_objects import PodObjects
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.repeated import BestNodes, RepeatedRequests

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from conformance.case import Operation
 from conformance.implementation import DeclinedError
+from planning.explain import score_json
+from planning.simulation.known_pods import UNREAD_PODS
+from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
-from policies.placement.core.known_pods import UNREAD_PODS
-from policies.reports.score import json as score_json
-from policies.reports.simulate import json as simulate_json
 from webhook.requests.frame import RequestError
 from webhook.requests.score import place_request
 from webhook.requests.simulate import simulate_request

@@ -1,7 +1,8 @@
 """The entry point of ``evenkeel`` and ``kubectl-evenkeel``.
 
-In the repository ``certs``, ``policies`` and ``webhook`` are top-level packages. Other distributions may
-have such names too, so a wheel holds them below ``kube_evenkeel``, and only this process finds them there.
+In the repository ``certs``, ``planning``, ``policies`` and ``webhook`` are top-level packages. Other
+distributions may have such names too, so a wheel holds them below ``kube_evenkeel``, and only this process
+finds them there.
 
 Ctrl-C would print a traceback while Python imports: what is imported above is no more than is needed to say
 otherwise.

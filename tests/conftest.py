@@ -32,7 +32,7 @@ settings.register_profile("quick", settings.get_profile("evenkeel"), max_example
 settings.load_profile("evenkeel")
 
 #: Folders whose tests share what takes long to make: a control plane, a browser, advice to show.
-SHARING = ("tests/browser", "tests/e2e", "tests/policies/reports")
+SHARING = ("tests/browser", "tests/e2e", "tests/planning/advise")
 #: Folders whose tests are slow: they start programs, or evaluate CEL in Python.
 SLOW = ("tests/browser", "tests/e2e", "tests/policies/emit")
 

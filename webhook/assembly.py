@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from policies.config.controllers import parse_trusted_controllers
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.admission.context import build_context, load_policy_files
 from webhook.admission.current_context import CurrentContext
 from webhook.component import Elect

@@ -16,6 +16,16 @@ from conformance.case import ConformanceCase
 from conformance.report_json import ConformanceReport
 from docs.generator import openapi
 from docs.generator.type_schema import DIALECT, Schema, class_schema, standalone_schema
+from planning.advise.json import AdviseAnswer
+from planning.audit.deletion_costs_text import DeletionCostsAnswer
+from planning.audit.evictions_text import RebalanceAnswer
+from planning.audit.json import AuditAnswer
+from planning.explain.json import ExplainAnswer
+from planning.explain.score_answer import ScoreAnswer
+from planning.plan.json import PlanReport
+from planning.what_if.simulate_json import SimulateAnswer
+from planning.what_if.survive_json import SurviveAllAnswer, SurviveAnswer
+from planning.what_if.upgrade import DiffAnswer
 from policies.config.form import schema_file
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
@@ -23,20 +33,10 @@ from policies.config.node_groups import NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.spread_policy import API_VERSION
-from policies.reports.advise.json import AdviseAnswer
-from policies.reports.audit.json import AuditAnswer
-from policies.reports.explain.json import ExplainAnswer
 from policies.reports.lint.json import LintReport
-from policies.reports.plan.json import PlanReport
 from policies.reports.policy.check import PolicyCheckReport, PolicyTestReport
 from policies.reports.policy.emit import EmitReport
 from policies.reports.policy.preview import PolicyPreviewReport
-from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
-from policies.reports.rebalance.evictions import RebalanceAnswer
-from policies.reports.score.answer import ScoreAnswer
-from policies.reports.simulate.json import SimulateAnswer
-from policies.reports.survive.json import SurviveAllAnswer, SurviveAnswer
-from policies.reports.upgrade import DiffAnswer
 from policies.rules.base import all_rules
 from webhook.http.api_routes import API_ROUTES
 from webhook.lint.policy_suites import PolicySuite
@@ -137,11 +137,15 @@ def _request_schema(kind: type) -> Schema:
 def report_schemas() -> dict[str, Schema]:
     """Return the schemas of what commands print as JSON, by their files below the root."""
     reports = {
-        f"policies/reports/{name}.schema.json": standalone_schema(kind, title, path)
+        f"{_folder(kind)}/{name}.schema.json": standalone_schema(kind, title, path)
         for kind, name, title, path in _REPORTS
     }
     conformance = standalone_schema(ConformanceReport, "A run of evenkeel conformance", "conformance-v1.json")
     return {**reports, "conformance/conformance.schema.json": conformance}
+
+
+def _folder(kind: type) -> str:
+    return "planning/schemas" if kind.__module__.startswith("planning.") else "policies/reports"
 
 
 def schema_text(schema: Schema) -> str:

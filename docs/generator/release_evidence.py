@@ -18,10 +18,10 @@ import orjson
 from conformance.case import ConformanceCase, Operation
 from conformance.comparison import compare
 from conformance.corpus import open_corpus
+from planning.explain import score_json
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS
-from policies.reports.score import json as score_json
 from policies.scheduler.release_changes import Behavior
 from webhook.requests.cluster import filled_in
 from webhook.requests.frame import read_request

@@ -26,12 +26,12 @@ from policies.config.enforcement import known_rules
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.manifests.fields import member, text_member
 from policies.manifests.words import IN_PHRASE, listed, plural
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.next_pod import next_pod
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.revisions import find_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_kinds import WorkloadKind
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 
 
 class AdmissionEffect(NamedTuple):

@@ -27,7 +27,7 @@ from policies.manifests.sanitize import one_line
 from policies.model.scaling import rolling_update
 from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.workload import Workload
-from policies.placement.core.placement import PlacementError, prepare
+from policies.pods.placement import PlacementError, prepare
 from policies.scheduler.evaluate import evaluate_unless_feasible
 
 #: The kinds whose next pod cannot be placed like others: a DaemonSet's pods each have their own node and are

@@ -1,1 +1,1 @@
-"""Answers as text or as data: a folder for each command, with a module for each output format."""
+"""Answers of linter and policies as text or as data, and what all texts share."""

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_page import SHOP, answer
-from tests.policies.placement.survive.cluster_losses import NODES, pods_with_volumes
+from tests.planning.simulation.survive.cluster_losses import NODES, pods_with_volumes
 from tests.webhook.ui.pages import a_cluster
 
 ZONE = "topology.kubernetes.io/zone"

@@ -20,7 +20,7 @@ import pytest
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("certs", "conformance", "policies", "webhook")
+PACKAGES = ("certs", "conformance", "planning", "policies", "webhook")
 MODULES = sorted(
     path.relative_to(ROOT)
     for package in PACKAGES

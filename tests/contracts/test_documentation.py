@@ -248,7 +248,7 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_files_exist(page: str) -> None:
     """A file, folder or module that a page names is there."""
     named = re.findall(
-        r"`((?:[.]ci|[.]github|benchmarks|certs|conformance|deploy|docs|policies|tests|webhook)/[\w./-]*)",
+        r"`((?:[.]ci|[.]github|benchmarks|certs|conformance|deploy|docs|planning|policies|tests|webhook)/[\w./-]*)",
         PAGES[page],
     )
 

@@ -16,21 +16,21 @@ from conformance.implementation import MOST_ANSWER_BYTES
 from conformance.run import MOST_USELESS
 from docs.generator.release_evidence import read_evidence
 from docs.generator.releases import _flags
+from planning.advise import advise, goal_simulator
+from planning.audit import deletion_costs, rebalance
+from planning.autoscaler import node_group, scale_up
+from planning.simulation import alternatives, limits, recovery, replicas, scale_down
+from planning.simulation.rollout import courses
+from planning.simulation.suggestions import outvoted, rollout_suggestions, survive_suggestions
+from planning.simulation.survive import survive
+from planning.what_if import rollout_json
 from policies.admission import review_cost, warnings
-from policies.autoscaler import node_group, scale_up
 from policies.config import policy_resource, policy_validation
 from policies.emit.cel import LIMITS, MAX_CHARACTERS
 from policies.manifests import fields, object_stream, yaml_events
 from policies.model import validation
 from policies.model.version import KubernetesVersion
-from policies.placement.advise import advise, goal_simulator
-from policies.placement.core import alternatives, limits, recovery, replicas, scale_down
-from policies.placement.explain import outvoted
-from policies.placement.rebalance import deletion_costs, rebalance
-from policies.placement.rollout import courses, rollout_suggestions
-from policies.placement.survive import survive, survive_suggestions
 from policies.reports import markdown
-from policies.reports.rollout import json as rollout_json
 from tests.recorded import DATA
 from tests.security import test_forms, test_owners, test_strangers
 from webhook.admission import review

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from deploy.release.project import REF
-from policies.reports.plan.text import MARK
+from planning.plan.text import MARK
 from webhook.cli.main import command
 
 ROOT = Path(__file__).parents[2]

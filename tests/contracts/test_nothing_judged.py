@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.deploy.manifests import tool
-from tests.policies.placement.planned import NODES, a_deployment
+from tests.planning.planned import NODES, a_deployment
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.lint.git import make_repository
 from webhook.lint.reports import FORMATS, PAGE, PLAN_FORMATS

@@ -13,7 +13,7 @@ import pytest
 
 from tests.builders import a_constraint, a_node, a_workload
 from tests.for_each import for_each
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.main import command
 

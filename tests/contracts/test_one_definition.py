@@ -19,10 +19,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from planning.audit.audit import workload_skew
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit.audit import workload_skew
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index
 from tests.waiting import eventually

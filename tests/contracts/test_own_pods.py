@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
+from planning.audit.audit import audit
+from planning.plan.plan_pods import PodChanger
+from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.known_pods import UNREAD_PODS, KnownPods
+from planning.simulation.pod_facts import PodFacts
+from planning.simulation.replicas import running_replicas
+from planning.simulation.rollout.running_pods import find_running
+from planning.simulation.survive.deployed_workloads import Deployment
+from planning.simulation.survive.loss import LossOptions
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkload
 from policies.model.workload import Workload
-from policies.placement.audit.audit import audit
-from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.cluster_workloads import ClusterWorkload
-from policies.placement.core.known_pods import UNREAD_PODS, KnownPods
-from policies.placement.core.placement import PreparedPod, prepare
-from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.replicas import running_replicas
-from policies.placement.plan.plan_pods import PodChanger
-from policies.placement.rollout.running_pods import find_running
-from policies.placement.survive.deployed_workloads import Deployment
-from policies.placement.survive.loss import LossOptions
+from policies.pods.placement import PreparedPod, prepare
 from tests.builders import APP, a_node, a_pod, a_replica_set, a_workload, kind_of
 from tests.policies.scheduler.clusters import an_index
 
@@ -144,7 +144,8 @@ def functions_asking() -> list[Any]:
     """Return the functions of the source that ask a cluster for selected pods, with the module of each."""
     root = Path(__file__).parents[2]
     found = []
-    for path in sorted(each for part in ("policies", "webhook") for each in (root / part).rglob("*.py")):
+    parts = ("planning", "policies", "webhook")
+    for path in sorted(each for part in parts for each in (root / part).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and any(
                 isinstance(each, ast.Attribute) and each.attr in ASKING for each in ast.walk(node)

@@ -21,7 +21,7 @@ from policies.config.context import AdmissionContext
 from policies.model.snapshot import kind_of as kind_of_object
 from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.workload import Workload
-from policies.placement.core.placement import PlacementError, prepare
+from policies.pods.placement import PlacementError, prepare
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from policies.scheduler.workload_topology import WorkloadTopology

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import certs
+import planning
 import policies
 import webhook
 from tests.security.shapes import FILLERS
@@ -48,7 +49,7 @@ MOST = 3.3
 
 
 def _expressions() -> Iterator[tuple[str, re.Pattern[Any]]]:
-    for package in (policies, webhook, certs):
+    for package in (planning, policies, webhook, certs):
         root = Path(package.__path__[0])
         for path in sorted(root.rglob("*.py")):
             if "re.compile(" not in path.read_text(encoding="utf-8"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.policies.placement.planned import NODES, a_deployment
+from tests.planning.planned import NODES, a_deployment
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.lint.git import commit_all, make_repository
 

@@ -19,7 +19,7 @@ import pytest
 
 from certs.store import provision_self_signed
 from tests.builders import a_constraint, a_policy, a_workload
-from tests.policies.placement.clusters import two_full_zones
+from tests.planning.clusters import two_full_zones
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from tests.webhook.running import REVIEW, Answer, Server, ask, read_all, review_of, serving

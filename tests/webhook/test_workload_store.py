@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from policies.model.cluster_kinds import POD, STATEFUL_SET
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.test_kept_parts import LARGE, MANY, calls

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from planning.advise.goal import Goal, parse_limit, parse_range
+from planning.simulation.limits import MOST_ADVISED
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath, shown
-from policies.placement.advise.goal import Goal, parse_limit, parse_range
-from policies.placement.core.limits import MOST_ADVISED
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
@@ -22,11 +22,11 @@ from webhook.cli.placement_options import PlacementOptions, cluster_options, obj
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, show
 
 if TYPE_CHECKING:
+    from planning.advise import advise as advise_advise
+    from planning.advise import node_groups
     from policies.manifests.documents import ManifestObject
     from policies.model import scaling
     from policies.model.workload import Workload
-    from policies.placement.advise import advise as advise_advise
-    from policies.placement.advise import node_groups
     from webhook.cli import placement as cli_placement
 
 
@@ -65,7 +65,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     Raises:
         UsageError: It is none, or there are too many.
     """
-    from policies.placement.core import actions
+    from planning.simulation import actions
 
     counts: dict[str, int] = {}
     for part in text.split(","):
@@ -175,8 +175,8 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if counts is None and not options.cluster and not options.live:
         raise UsageError("give a cluster, --cluster FILE or --live, or describe one: --nodes a=3,b=3,c=3")
+    from planning.simulation import actions
     from policies.model import scaling
-    from policies.placement.core import actions
 
     goal = Goal(
         key=actions.topology_key(key),
@@ -205,14 +205,14 @@ def _advise(
         DocumentError: The workload cannot be placed, or has no replicas to spread.
         UsageError: No node has the topology key, or the range of replicas is too large.
     """
-    from policies.placement.advise import advise as advise_advise
-    from policies.placement.core import placement
+    from planning.advise import advise as advise_advise
+    from policies.pods import placement
     from webhook.cli import manifest
     from webhook.cli import placement as cli_placement
 
     described = None
     if counts is not None and not options.cluster and not options.live:
-        from policies.placement.advise import node_groups
+        from planning.advise import node_groups
 
         described = list(node_groups.described_nodes(node_groups.domains_key(goal.key), counts))
     given = cli_placement.read_input(options, described=described, autoscalers=True)
@@ -238,7 +238,7 @@ def _groups(
         DocumentError: The file of node groups is not what it should be.
         UsageError: A node group is in no domain of the goal.
     """
-    from policies.placement.advise import node_groups
+    from planning.advise import node_groups
 
     context, most = given.context, goal.replicas.most
     autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
@@ -258,7 +258,7 @@ def _search(
     context, most = given.context, goal.replicas.most
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
-    from policies.placement.advise import advise as advise_advise
+    from planning.advise import advise as advise_advise
 
     if not any(group.key == goal.key for group in groups):
         from webhook.cli import placement as cli_placement
@@ -298,11 +298,11 @@ def _print(
     from webhook.cli import suggestion
 
     if form == "text":
-        from policies.reports.advise import text as advise_text
+        from planning.advise import text as advise_text
 
         show(lambda width, color: advise_text.render(advice, width=width, color=color), piped=LINES)
     elif form != "diff":
-        from policies.reports.advise import json as advise_json
+        from planning.advise import json as advise_json
 
         print_answer(advise_json.render(advice), form)
     elif not advice.edits:

@@ -76,10 +76,10 @@ def command(
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
     Ctrl-C, after which the report has what was done until then.
     """  # noqa: D301  # click reads the backspace
+    from planning.audit import audit as audit_audit
+    from planning.audit import run as audit_run
+    from planning.audit import text as audit_text
     from policies.manifests.findings import Severity
-    from policies.placement.audit import audit as audit_audit
-    from policies.reports.audit import run as audit_run
-    from policies.reports.audit import text as audit_text
     from webhook.cli.cluster_workloads import LookedAt, read_workloads
 
     options, page = PlacementOptions(**values), None
@@ -111,13 +111,13 @@ def command(
     elif form == "markdown":
         click.echo(audit_text.render_markdown(run), nl=False)
     elif form in _OBJECTS:
-        from policies.reports.audit import policy_report
+        from planning.audit import policy_report
 
         click.echo(policy_report.render(run, policy_report.REPORT_APIS[form]), nl=False)
     elif page is not None:
         page.read(read).print_audit(run)
     else:
-        from policies.reports.audit import json as audit_json
+        from planning.audit import json as audit_json
 
         print_answer(audit_json.render(run), form)
     if looked_at.left:

@@ -11,10 +11,10 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.file_name import shown_file
 
 if TYPE_CHECKING:
-    from policies.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.simulation.scale_ups import SimulatedScaleUps
     from policies.config.context import AdmissionContext
     from policies.manifests import documents as manifests_documents
-    from policies.placement.core.scale_ups import SimulatedScaleUps
     from policies.scheduler.index import ClusterIndex
     from webhook.ui import cluster as cluster_of_page
 
@@ -46,13 +46,13 @@ class Autoscale:
         if self.source is None:
             return None
         if self.source == DEDUCED:
-            from policies.autoscaler import deduced_groups
+            from planning.autoscaler import deduced_groups
 
             found = deduced_groups.deduce(cluster)
             if not found.groups:
                 raise DocumentError([f"--autoscale {DEDUCED}: {deduced_groups.NONE_DEDUCED}"])
             return found
-        from policies.autoscaler import sources
+        from planning.autoscaler import sources
 
         try:
             return sources.read_autoscaler(self._objects(self.source), cluster)
@@ -108,8 +108,8 @@ def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
     autoscaler = Autoscale(source).read(context.cluster or index.ClusterIndex())
     if autoscaler is None:
         raise ValueError("no autoscaler is given")
-    from policies.autoscaler import node_group
-    from policies.placement.core import scale_ups as core_scale_ups
+    from planning.autoscaler import node_group
+    from planning.simulation import scale_ups as core_scale_ups
 
     groups = "NodePools" if autoscaler.name is node_group.AutoscalerName.KARPENTER else "node groups"
     given = "of the nodes" if source == DEDUCED else f"of {shown_file(source)}"

@@ -7,22 +7,22 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from planning.audit import audit as audit_audit
+from planning.audit import words as audit_words
+from planning.text import actions
+from planning.what_if import survive_cluster_text as cluster_text
 from policies.model import workload_ref
-from policies.placement.audit import audit as audit_audit
-from policies.reports import actions
-from policies.reports.audit import words as audit_words
-from policies.reports.survive import cluster_text
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.options import HTML
 from webhook.cli.terminal import MANY_NODES, progress
 
 if TYPE_CHECKING:
-    from policies.placement.audit.workload_audit import WorkloadAudit
-    from policies.placement.survive.cluster_loss import ClusterSurvivalReport
-    from policies.placement.survive.cluster_survival import ClusterSurvival, Disrupted
-    from policies.placement.survive.damage import Damage
-    from policies.placement.survive.loss import LossOptions
-    from policies.reports.audit.run import AuditRun
+    from planning.audit.run import AuditRun
+    from planning.audit.workload_audit import WorkloadAudit
+    from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
+    from planning.simulation.survive.cluster_survival import ClusterSurvival, Disrupted
+    from planning.simulation.survive.damage import Damage
+    from planning.simulation.survive.loss import LossOptions
     from webhook.cli.cluster_workloads import ReadCluster
     from webhook.cli.placement_options import PlacementOptions
     from webhook.ui import recording

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_SENTENCE, listed
-from policies.model import label_query
-from policies.placement.core import cluster_workloads
+from policies.model import cluster_workloads, label_query
 from webhook.cli import placement
 from webhook.cli.options import TEXTS
 from webhook.cli.placement_options import PlacementOptions

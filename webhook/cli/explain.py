@@ -18,10 +18,10 @@ from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
 
 if TYPE_CHECKING:
+    from planning.explain import explain
+    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
-    from policies.placement.core.known_pods import KnownPods
-    from policies.placement.explain import explain
 
 
 _EXAMPLES = """\
@@ -88,7 +88,7 @@ def _explain(
         fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
             return ExitCode.of(clean=fits)
-    from policies.reports.explain import text as explain_text
+    from planning.explain import text as explain_text
     from policies.scheduler import rejections
     from webhook.cli import placement
 
@@ -96,7 +96,7 @@ def _explain(
     explained, entry, _, node = placement.evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
-        from policies.reports.explain import json as explain_json
+        from planning.explain import json as explain_json
 
         tell(explain_json.render(explained), entry, explain_text.headline(explained).plain)
     else:
@@ -124,7 +124,7 @@ class _Explainer:
         self, obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
     ) -> explain.Explained:
         """Explain an object; see ``explain_object``."""
-        from policies.placement.explain import explain
+        from planning.explain import explain
 
         long = context.cluster is not None and context.cluster.node_count >= MANY_NODES
         autoscaler = None if context.cluster is None else self._autoscale.read(context.cluster)

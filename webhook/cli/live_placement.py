@@ -12,7 +12,7 @@ from policies.manifests.fields import shown_name
 from policies.manifests.wire import dumps
 from policies.model import cluster_kinds, snapshot
 from policies.model import version as model_version
-from policies.placement.core import placement
+from policies.pods import placement
 from policies.scheduler import index as scheduler_index
 from webhook.admission import context as admission_context
 from webhook.cli import live, manifest, read_cluster, service_proxy, targets

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from planning.simulation import actions as core_actions
+from planning.simulation.recovery import MOST_OTHERS
+from planning.simulation.simulated_queue import PlannedActions
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model import taints
-from policies.placement.core import actions as core_actions
-from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.simulate.simulated_queue import PlannedActions
 from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
 from webhook.cli.command import OPTION_ORDER
 

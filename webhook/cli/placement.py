@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from planning.simulation import actions
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import descend, shown, text_member
 from policies.manifests.file_name import shown_file
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model import cluster_kinds, replica_sources, snapshot, workload, workload_ref
-from policies.placement.core import actions, placement
+from policies.pods import placement
 from policies.scheduler import index
 from webhook import snapshot_file
 from webhook.cli import manifest, targets
@@ -20,10 +21,10 @@ from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all
 from webhook.cli.terminal import note
 
 if TYPE_CHECKING:
+    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
     from policies.model.node import Node
-    from policies.placement.core.known_pods import KnownPods
 
 
 #: What is found out of an object.

@@ -34,10 +34,11 @@ from webhook.distribution import release
 from webhook.lint.reports import PLAN_FORMATS
 
 if TYPE_CHECKING:
-    from policies.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.plan import run as plan_run
+    from planning.simulation import known_pods
     from policies.manifests import skipped as manifests_skipped
-    from policies.placement.core import cluster_workloads, known_pods
-    from policies.reports.plan import run as plan_run
+    from policies.model import cluster_workloads
     from policies.scheduler.index import ClusterIndex
     from webhook.cli import plan_from
     from webhook.kube import api_server as kube_api_server
@@ -162,13 +163,12 @@ def _read_cluster(
         DocumentError: It is no snapshot.
         ClusterError: The live cluster cannot be read.
     """
-    from policies.placement.core import known_pods
+    from planning.simulation import known_pods
     from webhook import snapshot_file
 
     if not live:
+        from policies.model import cluster_workloads, workload_kinds
         from policies.model import snapshot as model_snapshot
-        from policies.model import workload_kinds
-        from policies.placement.core import cluster_workloads
         from webhook.cli import manifest
 
         kinds = workload_kinds.WorkloadKinds(
@@ -274,9 +274,9 @@ def _compare(
 
         gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise DocumentError([f"{path}: {files.why_unread(path, gone)}" for path in missing])
+    from planning.plan import plan as plan_plan
+    from planning.plan import run as plan_run
     from policies.lint import baseline
-    from policies.placement.plan import plan as plan_plan
-    from policies.reports.plan import run as plan_run
 
     after = sets.read(replace(options, paths=tuple(given)))
     before = sets.before(compared, options, after)
@@ -330,14 +330,14 @@ def _report(
 ) -> None:
     """Write a report to its file, or to standard output."""
     if output.form == "text":
-        from policies.reports.plan import text as plan_text
+        from planning.plan import text as plan_text
 
         on_terminal = not output.file and sys.stdout.isatty()
         width = shutil.get_terminal_size(fallback=(LINES, 0)).columns if on_terminal else LINES
         report = plan_text.render(run, width=width, color=on_terminal and context.color is not False)
     elif output.form == HTML:
-        from policies.reports.plan import json as plan_json
-        from policies.reports.plan import words as plan_words
+        from planning.plan import json as plan_json
+        from planning.plan import words as plan_words
         from webhook.ui import embedded
 
         about = report_about(named, verdict=plan_words.summary(run))
@@ -355,11 +355,11 @@ def _report(
 def _rendered(run: plan_run.PlanRun, form: str) -> str:
     """Return a plan in one of the formats besides texts and pages."""
     if form == "markdown":
-        from policies.reports.plan import text as plan_text
+        from planning.plan import text as plan_text
 
         return plan_text.render_markdown(run)
+    from planning.plan import json as plan_json
     from policies.reports import as_yaml
-    from policies.reports.plan import json as plan_json
 
     text = plan_json.render(run)
     return "".join(as_yaml.yaml_parts(text)) if form == "yaml" else text

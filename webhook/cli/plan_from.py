@@ -22,8 +22,8 @@ from webhook.lint import files as lint_files
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
     from policies.manifests.skipped import Skipped
+    from policies.model.cluster_workloads import ClusterWorkloads
     from policies.model.workload import Workload
-    from policies.placement.core.cluster_workloads import ClusterWorkloads
     from webhook.kube import api_server
     from webhook.lint.plan_sets import LintedSet
 

@@ -70,7 +70,7 @@ def check(
     2 a file cannot be read or has none of these: SpreadPolicy, KubeSchedulerConfiguration, NodeGroups,
     NodePool, InstanceTypes. The last three are checked as `--autoscale` reads them, each file by itself.
     """
-    from policies.autoscaler import sources
+    from planning.autoscaler import sources
     from policies.config import policy_advice
     from policies.manifests import findings as manifests_findings
 
@@ -160,7 +160,7 @@ def _inspect_described(
     documents: list[manifests_documents.ManifestObject],
 ) -> Iterator[manifests_findings.Finding]:
     """Yield what is wrong with documents that describe nodes: each file is one autoscaler's."""
-    from policies.autoscaler import sources
+    from planning.autoscaler import sources
     from policies.config import policy_advice
     from policies.scheduler import index as scheduler_index
 
@@ -171,7 +171,7 @@ def _inspect_described(
 
 
 def _is_known(document: manifests_documents.ManifestObject) -> bool:
-    from policies.autoscaler import sources
+    from planning.autoscaler import sources
     from policies.config import policy_advice
 
     return policy_advice.is_known(document) or sources.is_described(document.value)
@@ -213,7 +213,7 @@ def _read_all(
 
 def _kinds() -> tuple[str, ...]:
     """Return the kinds that are checked."""
-    from policies.autoscaler import sources
+    from planning.autoscaler import sources
     from policies.config import policy_advice
 
     return (*policy_advice.KINDS, *sources.DESCRIBED)
@@ -247,7 +247,7 @@ def _strangers(
 
     A file given by name should hold none. One of a folder may, unless it is of Evenkeel's own group.
     """
-    from policies.autoscaler import sources
+    from planning.autoscaler import sources
     from policies.config import own_kinds
     from policies.manifests import findings as manifests_findings
     from webhook.lint import files as lint_files

@@ -148,7 +148,7 @@ class _Cluster:
             UsageError: Options that do not go together.
             ClusterError: The live cluster cannot be read.
         """
-        from policies.placement.core import cluster_workloads
+        from policies.model import cluster_workloads
         from webhook.cli import placement
 
         self.workloads = cluster_workloads.ClusterWorkloads(options.kinds(), every_kind=True)

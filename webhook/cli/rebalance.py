@@ -18,12 +18,13 @@ from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import LINES, ExitCode, finish, note_and_keep, show
 
 if TYPE_CHECKING:
+    from planning.audit import deletion_costs as rebalance_deletion_costs
+    from planning.audit import rebalance as rebalance_rebalance
+    from planning.simulation import scale_down
+    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.model import eviction_budget
-    from policies.placement.core import placement, scale_down
-    from policies.placement.core.known_pods import KnownPods
-    from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
-    from policies.placement.rebalance import rebalance as rebalance_rebalance
+    from policies.pods import placement
 
 
 _EXAMPLES = """\
@@ -114,11 +115,11 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
     Raises:
         DocumentError: The object cannot be placed, or the file of the autoscaler is not what it should be.
     """
+    from planning.audit import evictions_text as evictions
+    from planning.audit import rebalance as rebalance_rebalance
+    from planning.audit import undone
     from policies.model import cluster_kinds
-    from policies.placement.core import placement
-    from policies.placement.rebalance import rebalance as rebalance_rebalance
-    from policies.placement.rebalance import undone
-    from policies.reports.rebalance import evictions
+    from policies.pods import placement
     from webhook.cli import live
     from webhook.cli import placement as cli_placement
 
@@ -154,9 +155,9 @@ def rank(options: PlacementOptions, replicas: int, *, soft: bool) -> RebalanceOu
     Raises:
         DocumentError: The object cannot be placed.
     """
-    from policies.placement.core import placement
-    from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
-    from policies.reports.rebalance import deletion_costs as deletion_costs_report
+    from planning.audit import deletion_costs as rebalance_deletion_costs
+    from planning.audit import deletion_costs_text as deletion_costs_report
+    from policies.pods import placement
     from webhook.cli import placement as cli_placement
 
     def place(

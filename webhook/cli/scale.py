@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from planning.simulation.limits import MOST_ROLLED_OUT
 from policies.manifests.errors import UsageError
-from policies.placement.core.limits import MOST_ROLLED_OUT
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option

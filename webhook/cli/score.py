@@ -66,7 +66,7 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
         fits = live_placement.show_remote(options, "/v1/score", piped=TABLES, wide=wide, tell=tell)
         if fits is not None:
             return fits
-    from policies.placement.core import placement as core_placement
+    from policies.pods import placement as core_placement
     from webhook.cli import placement as cli_placement
 
     placement, entry, *_ = cli_placement.evaluate_object(
@@ -76,11 +76,11 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
         ),
     )
     if tell is not None:
-        from policies.reports.score import json as score_json
+        from planning.explain import score_json
 
         tell(score_json.render(placement), entry)
     else:
-        from policies.reports.score import text as score_table
+        from planning.explain import score_text as score_table
 
         show(
             lambda width, color: score_table.render(placement, width=width, color=color, wide=wide),
@@ -90,7 +90,7 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
 
 
 def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
-    from policies.reports.score import json as score_json
+    from planning.explain import score_json
     from webhook.requests import score
 
     placement = score.place_request(line, server)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from planning.simulation.limits import MOST_PODS, MOST_SEED
 from policies.manifests.errors import UsageError
 from policies.manifests.wire import members
-from policies.placement.core.limits import MOST_PODS, MOST_SEED
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
@@ -122,7 +122,7 @@ def command(
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
     was invalid, else 1 if some pod stays pending.
     """
-    from policies.placement.core.recovery import MOST_OTHERS
+    from planning.simulation.recovery import MOST_OTHERS
     from webhook.cli.node_actions import Happening
     from webhook.requests import simulate
 

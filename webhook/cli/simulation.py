@@ -9,10 +9,9 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from policies.placement.rollout import simulated_rollout
-from policies.placement.simulate import scheduling_queue, simulated_queue
-from policies.reports.simulate import json as simulate_json
-from policies.reports.simulate import text as simulate_text
+from planning.simulation import scheduling_queue, simulated_queue
+from planning.simulation.rollout import simulated_rollout
+from planning.what_if import simulate_json, simulate_text
 from webhook.cli import placement
 from webhook.cli.answers import answer_lines, answer_printer
 from webhook.cli.node_actions import Happening
@@ -21,9 +20,9 @@ from webhook.cli.terminal import SENTENCES, ExitCode, interruptible, progress, s
 from webhook.requests import cost, simulate
 
 if TYPE_CHECKING:
+    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
-    from policies.placement.core.known_pods import KnownPods
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000

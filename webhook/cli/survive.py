@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planning.simulation.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.manifests.words import IN_PHRASE, listed, object_title
-from policies.placement.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command, is_given
@@ -29,10 +29,10 @@ from webhook.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from planning.simulation.survive import loss as survive_loss
+    from planning.simulation.survive import survival_report
+    from planning.simulation.survive.loss import Loss
     from policies.model.workload import Workload
-    from policies.placement.survive import loss as survive_loss
-    from policies.placement.survive import survival_report
-    from policies.placement.survive.loss import Loss
     from webhook.cli import placement as cli_placement
 
 
@@ -142,9 +142,9 @@ def command(
         raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")
     if is_given("all_namespaces"):
         raise UsageError("-A may only be used with --all: an object has one namespace")
-    from policies.placement.core import actions, recovery
-    from policies.placement.survive import loss as survive_loss
-    from policies.reports.survive import text as survive_text
+    from planning.simulation import actions, recovery
+    from planning.simulation.survive import loss as survive_loss
+    from planning.what_if import survive_text
     from webhook.cli import placement as cli_placement
 
     options = options.with_default_cluster()
@@ -163,12 +163,12 @@ def command(
     elif form == "markdown":
         click.echo(survive_text.render_markdown(report), nl=False)
     elif form == "junit":
-        from policies.reports.survive import junit as survive_junit
+        from planning.what_if import survive_junit
 
         click.echo(survive_junit.render(report), nl=False)
     else:
-        from policies.reports.survive import cluster_text
-        from policies.reports.survive import json as survive_json
+        from planning.what_if import survive_cluster_text as cluster_text
+        from planning.what_if import survive_json
 
         workloads = (each.workload for each in report.survival.deployed)
         titles = (object_title(each.kind.kind, each.namespace, each.name) for each in workloads)
@@ -191,7 +191,8 @@ def _evaluate(
         DocumentError: A workload cannot be placed, or none can be evaluated.
         UsageError: No node has the topology key.
     """
-    from policies.placement.survive import survival_report, survive, survive_suggestions
+    from planning.simulation.suggestions import survive_suggestions
+    from planning.simulation.survive import survival_report, survive
     from webhook.cli import placement as cli_placement
 
     cli_placement.check_key(given, options.key)
@@ -233,8 +234,9 @@ def _read_workloads(given: cli_placement.PlacementInput) -> tuple[list[Workload]
     Raises:
         DocumentError: One cannot be placed, is given twice, or none can be evaluated; holds every problem.
     """
-    from policies.placement.core import placement, replicas
-    from policies.placement.survive import deployed_workloads
+    from planning.simulation import replicas
+    from planning.simulation.survive import deployed_workloads
+    from policies.pods import placement
     from webhook.cli import manifest
 
     problems, workloads, unjudged, seen = list(given.problems), [], [], set()

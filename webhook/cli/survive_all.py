@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from planning.simulation import actions
+from planning.simulation.survive import cluster_survival
+from planning.simulation.survive import loss as survive_loss
+from planning.simulation.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
+from planning.what_if import survive_cluster_text as cluster_text
+from planning.what_if import survive_json
+from planning.what_if import survive_junit as junit
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
-from policies.placement.core import actions, pod_objects
-from policies.placement.survive import cluster_survival
-from policies.placement.survive import loss as survive_loss
-from policies.placement.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
-from policies.reports.survive import cluster_text, junit
-from policies.reports.survive import json as survive_json
+from policies.pods import pod_objects
 from webhook.cli import cluster_page, cluster_workloads, placement
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale
@@ -26,7 +28,7 @@ from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
 
 if TYPE_CHECKING:
-    from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+    from planning.simulation.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
 
 
 def run(

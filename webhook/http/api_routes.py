@@ -11,31 +11,30 @@ from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
+from planning.advise import json as advise_json
+from planning.advise import text as advise_text
+from planning.advise.json import AdviseAnswer
+from planning.audit import json as audit_json
+from planning.audit import text as audit_text
+from planning.audit.json import AuditAnswer
+from planning.explain import json as explain_json
+from planning.explain import score_json
+from planning.explain import score_text as score_table
+from planning.explain import text as explain_text
+from planning.explain.json import ExplainAnswer
+from planning.explain.score_answer import ScoreAnswer
+from planning.simulation.known_pods import UNREAD_PODS
+from planning.simulation.rollout.simulated_rollout import SimulatedRollout
+from planning.simulation.simulated_queue import SimulatedQueue
+from planning.what_if import simulate_json, simulate_text
+from planning.what_if.simulate_json import SimulateAnswer
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import text_member
 from policies.manifests.wire import Received
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.placement.core.known_pods import UNREAD_PODS
-from policies.placement.core.placement import Placement
-from policies.placement.rollout.simulated_rollout import SimulatedRollout
-from policies.placement.simulate.simulated_queue import SimulatedQueue
-from policies.reports.advise import json as advise_json
-from policies.reports.advise import text as advise_text
-from policies.reports.advise.json import AdviseAnswer
-from policies.reports.audit import json as audit_json
-from policies.reports.audit import text as audit_text
-from policies.reports.audit.json import AuditAnswer
-from policies.reports.explain import json as explain_json
-from policies.reports.explain import text as explain_text
-from policies.reports.explain.json import ExplainAnswer
+from policies.model.cluster_workloads import ClusterWorkloads
+from policies.pods.placement import Placement
 from policies.reports.lint import json as lint_json
 from policies.reports.lint.json import LintReport
-from policies.reports.score import json as score_json
-from policies.reports.score import text as score_table
-from policies.reports.score.answer import ScoreAnswer
-from policies.reports.simulate import json as simulate_json
-from policies.reports.simulate import text as simulate_text
-from policies.reports.simulate.json import SimulateAnswer
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.distribution import release
 from webhook.rbac import Resource

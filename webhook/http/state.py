@@ -22,7 +22,7 @@ from webhook.telemetry.logs import EventLog
 
 if TYPE_CHECKING:
     from policies.config.spread_policy import SpreadPolicy
-    from policies.placement.core.cluster_workloads import ClusterWorkloads
+    from policies.model.cluster_workloads import ClusterWorkloads
     from webhook.http.path_tokens import PathTokens
     from webhook.telemetry.metrics import Telemetry
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.kind_record import KindRecord, LeftOutObject

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
+from planning.plan.plan import ManifestSet
+from planning.plan.plan_differences import BuiltWorkload, Source
 from policies.lint.run import lint
 from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.documents import ManifestObject
@@ -18,9 +20,7 @@ from policies.model.cluster_kinds import APPLIED_ALONG
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_ref import with_namespace
-from policies.placement.core.placement import read_workload
-from policies.placement.plan.plan import ManifestSet
-from policies.placement.plan.plan_differences import BuiltWorkload, Source
+from policies.pods.placement import read_workload
 from policies.scheduler.index import ClusterIndex
 from webhook.lint.inputs import gather_texts
 from webhook.lint.options import LintOptions

@@ -15,7 +15,7 @@ from policies.admission.policy_effect import PolicyEffect, PolicyEffects
 from policies.config.context import AdmissionContext
 from policies.config.policy_resource import PolicyResource, PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
-from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.model.cluster_workloads import ClusterWorkloads
 from webhook.component import Elect, LeaderComponent, Throttle
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.kube.watched_resources import SPREAD_POLICIES

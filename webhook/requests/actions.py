@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.fields import FieldPath
-from policies.manifests.wire import OPTIONAL, Keywords, Received, members
-from policies.model.taints import Taint, TaintEffect
-from policies.placement.core.actions import (
+from planning.simulation.actions import (
     MOST_ADDED,
     Action,
     AddNodes,
@@ -22,6 +19,9 @@ from policies.placement.core.actions import (
     UntaintNode,
     topology_key,
 )
+from policies.manifests.fields import FieldPath
+from policies.manifests.wire import OPTIONAL, Keywords, Received, members
+from policies.model.taints import Taint, TaintEffect
 from webhook.requests.frame import Name
 
 #: Actions of one request: more than anyone tries, and each may look at every pod.

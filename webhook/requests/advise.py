@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.advise.advise import Advice, advise, why_unadvised
+from planning.advise.goal import Goal, parse_limit
+from planning.advise.node_groups import groups_for, groups_lacking, scaled_groups
+from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.simulation.actions import MOST_ADDED, domains_of, topology_key
+from planning.simulation.known_pods import KnownPods
+from planning.simulation.limits import MOST_ADVISED
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import (
@@ -23,13 +29,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Count, Keywords, Received
 from policies.model.scaling import ReplicaRange
-from policies.placement.advise.advise import Advice, advise, why_unadvised
-from policies.placement.advise.goal import Goal, parse_limit
-from policies.placement.advise.node_groups import groups_for, groups_lacking, scaled_groups
-from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.limits import MOST_ADVISED
-from policies.placement.core.placement import read_workload
+from policies.pods.placement import read_workload
 from webhook.requests.cost import PodLimit, nodes_of
 from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse
 from webhook.requests.placement import AUTOSCALE, AutoscaleField, PlacementFields, autoscaler_of, try_placing

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
+from planning.audit.audit import audit
+from planning.audit.run import AuditedCluster, AuditRun
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath
 from policies.manifests.wire import Keywords
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.label_query import parse_label_query
-from policies.placement.audit.audit import audit
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.audit.run import AuditedCluster, AuditRun
 from webhook.requests.frame import read_request, refuse
 from webhook.requests.placement import PlacementFields
 

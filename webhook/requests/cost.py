@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.simulation.limits import MOST_ROLLED_OUT
+from planning.simulation.rollout.rollout import MOST_AGAIN
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath, invalid_value
 from policies.manifests.words import plural
-from policies.placement.core.limits import MOST_ROLLED_OUT
-from policies.placement.rollout.rollout import MOST_AGAIN
 
 #: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
 #: some seconds on a machine that does nothing else, which is less than the timeout of a request.

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
-from policies.autoscaler.deduced_groups import NONE_DEDUCED, deduce
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.sources import NO_GROUP, AutoscalerReader
+from planning.autoscaler.deduced_groups import NONE_DEDUCED, deduce
+from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NO_GROUP, AutoscalerReader
+from planning.simulation.known_pods import KnownPods
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import MOST_GROUPS
 from policies.manifests.errors import DocumentError
@@ -24,8 +25,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Form, Keywords, Received
 from policies.model.constraint import INT32_MAX, NodeInclusionPolicy, WhenUnsatisfiable
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.placement import PlacementError
+from policies.pods.placement import PlacementError
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, argument_errors, build_profile
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import parse_release

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from planning.explain.explain import Explained, explain_object
+from planning.simulation.known_pods import KnownPods
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.api_rules import ApiRule
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.placement import Placement, evaluate_manifest
-from policies.placement.explain.explain import Explained, explain_object
+from policies.pods.placement import Placement, evaluate_manifest
 from webhook.requests.cluster import filled_in
 from webhook.requests.frame import ApiObject, read_request
 from webhook.requests.placement import AutoscaleField, PlacementFields, autoscaler_of, try_placing

@@ -8,7 +8,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.simulation.actions import Action
+from planning.simulation.known_pods import KnownPods
+from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
+from planning.simulation.recovery import MOST_OTHERS
+from planning.simulation.rollout.rollout_start import RolloutSettings
+from planning.simulation.rollout.simulated_rollout import SimulatedRollout, roll_out
+from planning.simulation.scheduling_queue import (
+    SchedulingQueue,
+    queue_applied,
+    queue_pods,
+    queue_replicas,
+)
+from planning.simulation.simulated_queue import (
+    PlannedActions,
+    SimulatedQueue,
+    SimulationSettings,
+    simulate_queue,
+)
+from planning.simulation.what_if import ActionError
+from planning.text.actions import happening_text
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     FIELD_MISSING,
@@ -21,26 +41,6 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Keywords, Received, document_name
-from policies.placement.core.actions import Action
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
-from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.rollout.rollout_start import RolloutSettings
-from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
-from policies.placement.simulate.scheduling_queue import (
-    SchedulingQueue,
-    queue_applied,
-    queue_pods,
-    queue_replicas,
-)
-from policies.placement.simulate.simulated_queue import (
-    PlannedActions,
-    SimulatedQueue,
-    SimulationSettings,
-    simulate_queue,
-)
-from policies.placement.simulate.what_if import ActionError
-from policies.reports.actions import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import Actions, actions_of

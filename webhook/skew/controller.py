@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from planning.audit.audit import workload_skew
+from planning.audit.workload_audit import WorkloadAudit
 from policies.admission.review_cost import ReviewCost
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.model.step_counter import StepCounter, TooManyStepsError
-from policies.placement.audit.audit import workload_skew
-from policies.placement.audit.workload_audit import WorkloadAudit
-from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Confidential, Elect, LeaderComponent, Throttle
 from webhook.telemetry.logs import LOGGER, ProblemLog

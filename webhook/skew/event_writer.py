@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
+from planning.audit.words import skew_text
+from planning.audit.workload_audit import Risk, WorkloadAudit
 from policies.manifests.sanitize import cut, one_line
-from policies.placement.audit.workload_audit import Risk, WorkloadAudit
-from policies.reports.audit.words import skew_text
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.skew_metrics import SkewReport

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from planning.audit.workload_audit import ConstraintSkew, Risk, WorkloadAudit
 from policies.manifests.sanitize import one_line
 from policies.model.labels import KEY_LENGTH
-from policies.placement.audit.workload_audit import ConstraintSkew, Risk, WorkloadAudit
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.metrics import Telemetry
 

@@ -9,11 +9,11 @@ from typing import Annotated, Final, NamedTuple
 
 import orjson
 
+from planning.audit.audit import audit
+from planning.audit.json import AuditedWorkload, audited_workload
+from planning.audit.workload_audit import WorkloadAudit
 from policies.manifests.wire import INLINE, Count, Form, dumps
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.audit.audit import audit
-from policies.placement.audit.workload_audit import WorkloadAudit
-from policies.reports.audit.json import AuditedWorkload, audited_workload
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.ui.cluster import PageCluster
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal
 
+from planning.simulation.limits import MOST_ROLLED_OUT
 from policies.manifests.edits import FieldEdit
 from policies.manifests.fields import (
     FIELD_MISSING,
@@ -16,7 +17,6 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Form, Keywords, Received
-from policies.placement.core.limits import MOST_ROLLED_OUT
 from webhook.requests.actions import Actions
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest

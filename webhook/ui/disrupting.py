@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from planning.simulation.actions import Action, ChangedNodes, LoseDomain
+from planning.simulation.recovery import DisplacedPod, PodOutcome
+from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
+from planning.simulation.survive.cluster_survival import ClusterSurvival, Disrupted
+from planning.simulation.survive.damage import Damage, DomainImpact
+from planning.simulation.survive.loss import LossOptions
+from planning.text.actions import disruption
+from planning.what_if.survive_cluster_text import about, notes, verdict_on
+from planning.what_if.survive_json import LossResult, loss_result
 from policies.manifests.fields import ErrorList
 from policies.manifests.wire import Count, dumps
-from policies.placement.core.actions import Action, ChangedNodes, LoseDomain
-from policies.placement.core.recovery import DisplacedPod, PodOutcome
-from policies.placement.survive.cluster_loss import ClusterSurvivalReport
-from policies.placement.survive.cluster_survival import ClusterSurvival, Disrupted
-from policies.placement.survive.damage import Damage, DomainImpact
-from policies.placement.survive.loss import LossOptions
-from policies.reports.actions import disruption
-from policies.reports.survive.cluster_text import about, notes, verdict_on
-from policies.reports.survive.json import LossResult, loss_result
 from webhook.requests.actions import actions_of
 from webhook.requests.placement import autoscaler_of
 from webhook.ui.bodies import DisruptBody

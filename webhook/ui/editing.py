@@ -17,7 +17,7 @@ from policies.manifests.json_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.manifests.wire import dumps
 from policies.model.workload import Workload
-from policies.placement.core.placement import PlacementError, read_workload
+from policies.pods.placement import PlacementError, read_workload
 from policies.reports.patch import patch_command, unified_diff
 from webhook.lint.files import Text
 from webhook.lint.parse import parse

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from planning.explain.text import rejection_lines
 from policies.manifests.wire import Count, dumps
-from policies.placement.core.pending_pods import WaitingPod
-from policies.placement.core.placement import PlacementError, evaluate_manifest
-from policies.reports.explain.text import rejection_lines
+from policies.model.pending_pods import WaitingPod
+from policies.pods.placement import PlacementError, evaluate_manifest
 from policies.scheduler.domain_stats import explain
 from policies.scheduler.rejections import EXAMPLES, RejectedNodes
 from webhook.ui.cluster import NO_WORKLOAD, PageCluster

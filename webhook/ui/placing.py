@@ -12,20 +12,20 @@ from typing import Any, Final
 
 import orjson
 
+from planning.explain import json as explain_json
+from planning.explain import score_json
+from planning.explain.explain import explain_object
+from planning.simulation.limits import MOST_ROLLED_OUT
+from planning.simulation.rollout.simulated_rollout import SimulatedRollout
+from planning.simulation.simulated_queue import SimulatedQueue
+from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorList, FieldPath, member
 from policies.manifests.findings import Severity
 from policies.manifests.wire import dumps
-from policies.placement.core.limits import MOST_ROLLED_OUT
-from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
-from policies.placement.explain.explain import explain_object
-from policies.placement.rollout.simulated_rollout import SimulatedRollout
-from policies.placement.simulate.simulated_queue import SimulatedQueue
-from policies.reports.explain import json as explain_json
-from policies.reports.score import json as score_json
-from policies.reports.simulate import json as simulate_json
+from policies.pods.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from webhook.requests.cost import most_rolled_out
 from webhook.requests.frame import RequestError
 from webhook.requests.score import SCORED_RULES, ScoreRequest

@@ -14,19 +14,19 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from planning.audit.workload_audit import WorkloadAudit
+from planning.explain.explain import explain_object
+from planning.simulation.actions import LoseDomain
+from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
+from planning.simulation.survive.cluster_survival import Disrupted
+from planning.text.actions import happening_text
+from planning.text.words import headline
+from planning.what_if.simulate_text import verdict as simulation_verdict
 from policies.manifests.fields import FieldPath, member, text_member
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
 from policies.model.without_secrets import without_secrets
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.audit.workload_audit import WorkloadAudit
-from policies.placement.core.actions import LoseDomain
-from policies.placement.explain.explain import explain_object
-from policies.placement.survive.cluster_loss import ClusterSurvivalReport
-from policies.placement.survive.cluster_survival import Disrupted
-from policies.reports.actions import happening_text
-from policies.reports.simulate.text import verdict as simulation_verdict
-from policies.reports.words import headline
 from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest
 from webhook.ui import embedded, placing

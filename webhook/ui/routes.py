@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from planning.explain.json import ExplainAnswer
+from planning.explain.score_answer import ScoreAnswer
+from planning.what_if.simulate_json import SimulateAnswer
 from policies.manifests.wire import Received, dumps
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.explain.json import ExplainAnswer
-from policies.reports.score.answer import ScoreAnswer
-from policies.reports.simulate.json import SimulateAnswer
 from webhook.requests.frame import RequestError, read_request
 from webhook.ui import bodies, disrupting, editing, placing, recording
 from webhook.ui.background_audit import AuditProgress

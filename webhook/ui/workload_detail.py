@@ -9,6 +9,11 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 import yaml
 
+from planning.explain import json as explain_json
+from planning.explain.explain import explain_object
+from planning.explain.json import ExplainAnswer
+from planning.simulation.rollout.rollout import is_rolled_out
+from planning.simulation.rollout.running_pods import revision_label
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name, text_member
 from policies.manifests.wire import Form, dumps
@@ -18,12 +23,7 @@ from policies.model.revisions import owner_note, owner_object
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.core.placement import PlacementError, read_workload
-from policies.placement.explain.explain import explain_object
-from policies.placement.rollout.rollout import is_rolled_out
-from policies.placement.rollout.running_pods import revision_label
-from policies.reports.explain import json as explain_json
-from policies.reports.explain.json import ExplainAnswer
+from policies.pods.placement import PlacementError, read_workload
 from webhook.ui.bodies import ManifestBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ManifestProblem, ProblemsError, field_problems, read_manifest, request_problem

@@ -19,8 +19,8 @@ from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.rules.base import AtAdmission, all_rules
 from policies.scheduler import capacity
 from tests.builders import a_constraint, a_deployment, a_node, a_pod, a_policy, a_workload
+from tests.planning.clusters import ZONE_KEY
 from tests.policies.config.contexts import a_context, read
-from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.rules.stateful_sets import a_class, a_stateful_set
 
 #: The rules that may deny an object, besides the API server's.

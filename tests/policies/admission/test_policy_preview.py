@@ -13,10 +13,10 @@ from policies.admission.policy_preview import PolicyPreview, preview_workloads
 from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.config.spread_policy import DefaultsMode
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import Namespace
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from policies.admission.rejection_summary import may_change, rejection_summaries, written
-from policies.placement.core.placement import evaluate_manifest
+from policies.pods.placement import evaluate_manifest
 from policies.scheduler.result import SchedulingResult
 from tests.builders import a_constraint, a_node, a_pod
+from tests.planning.clusters import ZONE_KEY, a_bound_pod, two_full_zones
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, two_full_zones
 
 CORES = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3500m"}}}]}
 HOST = {"topologyKey": "kubernetes.io/hostname"}

@@ -12,8 +12,8 @@ from policies.admission.review_cost import MAX_READ, MAX_READ_AGAIN, MAX_TEMPLAT
 from policies.model.step_counter import TooManyStepsError
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_node, a_workload, kind_of
+from tests.planning.clusters import ZONE_KEY
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import ZONE_KEY
 
 TAINTS = [{"key": "team", "effect": "NoSchedule"}] * 2
 

@@ -17,8 +17,8 @@ from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.scheduler import evaluate as scheduling
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.planning.clusters import ZONE_KEY, a_bound_pod, two_full_zones
 from tests.policies.config.contexts import a_context, read
-from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, two_full_zones
 
 SPREAD = {"topologySpreadConstraints": [a_constraint()]}
 ELSEWHERE = {"nodeSelector": {"pool": "none"}}

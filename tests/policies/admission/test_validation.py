@@ -13,8 +13,8 @@ from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.planning.clusters import two_full_zones
 from tests.policies.config.contexts import a_context, defaults, read
-from tests.policies.placement.clusters import two_full_zones
 
 BAD = {"topologySpreadConstraints": [a_constraint(maxSkew=0, minDomains=-1)]}
 GOOD = {"topologySpreadConstraints": [a_constraint()]}

@@ -9,8 +9,8 @@ from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_deployment, a_node, a_policy
+from tests.planning.clusters import ZONE_KEY
 from tests.policies.config.contexts import a_context, read
-from tests.policies.placement.clusters import ZONE_KEY
 
 
 def test_nothing_known() -> None:

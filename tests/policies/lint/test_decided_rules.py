@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.autoscaler.sources import read_autoscaler
+from planning.autoscaler.sources import read_autoscaler
+from planning.simulation.known_pods import UNREAD_PODS
+from planning.simulation.scale_ups import SimulatedScaleUps
+from planning.simulation.scheduling_queue import queue_replicas
+from planning.simulation.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from policies.config.context import AdmissionContext
 from policies.lint.exemptions import SuppressedBy
 from policies.lint.run import LintResult, Selection, lint_loaded
 from policies.lint.workload_loader import load_manifests
 from policies.manifests.documents import load, objects
 from policies.model.topology import ClusterTopology
-from policies.placement.core.known_pods import UNREAD_PODS
-from policies.placement.core.scale_ups import SimulatedScaleUps
-from policies.placement.simulate.scheduling_queue import queue_replicas
-from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from policies.rules.base import all_rules
 from policies.scheduler.index import ClusterIndex
 from tests.builders import APP, ZONE, a_constraint, a_deployment, a_node, a_workload
-from tests.policies.reports.verdicts import an_index
+from tests.planning.verdicts import an_index
 
 HOST, RACK = "kubernetes.io/hostname", "example.com/rack"
 TAINT = {"key": "team", "value": "data", "effect": "NoSchedule"}

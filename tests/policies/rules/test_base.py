@@ -189,7 +189,7 @@ def test_no_other_module_lists_rules() -> None:
     root = Path(rules.__path__[0]).parents[1]
     others = [
         path.relative_to(root)
-        for package in ("policies", "webhook")
+        for package in ("planning", "policies", "webhook")
         for path in (root / package).rglob("*.py")
         if path.parent.name != "rules" and path.name not in ("api_rules.py", "rule_checks.py")
     ]

@@ -13,7 +13,7 @@ from policies.scheduler.changes import Change, ChangeKind
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.releases import behavior_of
 from tests.builders import ZONE, a_constraint, a_node, a_pod
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import a_request, an_index
 
 FULL = [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 2), *on("n2", 2), a_node("n3", unschedulable=True)]

@@ -17,7 +17,7 @@ from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import RejectedNodes, Shortage, SkewViolation
 from policies.scheduler.result import FilterResult, SchedulingResult
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import a_request, an_index, objects_of
 from tests.policies.scheduler.strategies import cases
 

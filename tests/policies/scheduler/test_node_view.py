@@ -9,7 +9,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.taints import Taint
-from policies.placement.core.placement import prepare, read_workload
+from policies.pods.placement import prepare, read_workload
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.node_table import MOST_CHANGES
 from tests.builders import a_constraint, a_node, a_pod

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.config.context import AdmissionContext
-from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
-from policies.placement.core.placement import prepare, read_workload
+from policies.pods.placement import prepare, read_workload
 from policies.scheduler import pod_table, repeated
 from policies.scheduler.binding import Step
 from policies.scheduler.evaluate import evaluate
@@ -20,7 +20,7 @@ from policies.scheduler.repeated import BestNodes, RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 from tests.builders import a_constraint, a_node, a_pod
-from tests.policies.placement.clusters import ZONE_KEY
+from tests.planning.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

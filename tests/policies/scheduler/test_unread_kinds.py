@@ -8,7 +8,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.cluster_kinds import ATTACHMENT, CLAIM, LIST_NAMES, OPTIONAL_KINDS, PRIORITY_CLASS, Kind
-from policies.placement.core.placement import evaluate_manifest
+from policies.pods.placement import evaluate_manifest
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.result import SchedulingResult
 from tests.policies.scheduler.clusters import a_node, a_pod, an_index, with_storage

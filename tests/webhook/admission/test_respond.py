@@ -22,8 +22,8 @@ from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.examples import examples
 from tests.for_each import for_each
+from tests.planning.clusters import two_full_zones
 from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
-from tests.policies.placement.clusters import two_full_zones
 from tests.recorded import phase_of, recorded_reviews
 from tests.webhook.reviewing import a_review_request, answered
 from webhook.admission.reply import AUDIT_LENGTH, Reply, log_fields

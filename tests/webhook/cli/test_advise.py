@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.placement.advise.goal_simulator import GoalSimulator
+from planning.advise.goal_simulator import GoalSimulator
 from tests.builders import a_constraint, a_policy, a_workload
-from tests.policies.placement.goals import TEMPTING, THREE
+from tests.planning.goals import TEMPTING, THREE
 from tests.webhook.cli.live import Commands, Done
 
 GOAL = ["--lose-at-most", "1/3"]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
 from tests.builders import a_constraint, a_node, a_workload
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from webhook.cli.audit import command
 
 

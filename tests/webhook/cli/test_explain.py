@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.placement.explain.explain import Explained, explain_object
+from planning.explain.explain import Explained, explain_object
 from tests.builders import a_constraint, a_node, a_pod, a_policy, a_workload
-from tests.policies.reports.explain.explanations import UNEVEN
+from tests.planning.explain.explanations import UNEVEN
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.cli.live import Commands
 
@@ -167,7 +167,7 @@ def test_ctrl_c(
         signal.raise_signal(signal.SIGINT)
         return explain_object(*arguments, **settings)
 
-    monkeypatch.setattr("policies.placement.explain.explain.explain_object", interrupted)
+    monkeypatch.setattr("planning.explain.explain.explain_object", interrupted)
     commands = Commands(folder, monkeypatch, capsysbinary)
     done, text = (
         commands.run("explain", "-f", "web.yaml", "--cluster", "cluster.json", "-o", form)

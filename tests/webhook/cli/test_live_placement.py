@@ -13,7 +13,7 @@ import yaml
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.explain.explanations import UNEVEN
+from tests.planning.explain.explanations import UNEVEN
 from tests.policies.scheduler.clusters import an_index
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import CLIENT, ControlPlane, a_control_plane

@@ -162,8 +162,8 @@ class Absent:
         if name.partition(".")[0] == "conformance":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
-import certs, policies, webhook
-for package in (certs, policies, webhook):
+import certs, planning, policies, webhook
+for package in (certs, planning, policies, webhook):
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if not found.name.endswith("__main__"):
             import_module(found.name)

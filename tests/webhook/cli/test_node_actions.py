@@ -9,10 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from policies.manifests.errors import UsageError
-from policies.manifests.fields import FieldPath
-from policies.model.taints import Taint, TaintEffect
-from policies.placement.core.actions import (
+from planning.simulation.actions import (
     Action,
     AddNodes,
     CordonNode,
@@ -23,6 +20,9 @@ from policies.placement.core.actions import (
     UncordonNode,
     UntaintNode,
 )
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import FieldPath
+from policies.model.taints import Taint, TaintEffect
 from webhook.cli.command import Command
 from webhook.cli.node_actions import Happening
 from webhook.cli.what_if import action_options

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.placement.core import placement
+from policies.pods import placement
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from webhook.cli.main import command as main
 from webhook.cli.manifest import read_objects

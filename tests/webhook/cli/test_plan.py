@@ -20,8 +20,8 @@ import yaml
 
 from docs.generator.published import report_schemas
 from tests.builders import a_constraint, a_pod
-from tests.policies.placement.autoscaled import groups, needing
-from tests.policies.placement.planned import NODES, SPREAD, a_deployment, running
+from tests.planning.autoscaled import groups, needing
+from tests.planning.planned import NODES, SPREAD, a_deployment, running
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import a_control_plane
@@ -94,7 +94,7 @@ def test_json_is_of_the_form(plan: _Plan, root: Path) -> None:
     """YAML is the same as JSON, and the schema describes both."""
     as_json = json.loads(plan(root, "--from", "HEAD~1", "deploy", "-o", "json").stdout)
     as_yaml = yaml.safe_load(plan(root, "--from", "HEAD~1", "deploy", "-o", "yaml").stdout)
-    jsonschema.Draft202012Validator(report_schemas()["policies/reports/plan.schema.json"]).validate(as_json)
+    jsonschema.Draft202012Validator(report_schemas()["planning/schemas/plan.schema.json"]).validate(as_json)
 
     assert as_json == as_yaml
 

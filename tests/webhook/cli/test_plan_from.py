@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from planning.plan.plan_differences import differences
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload import Workload
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.placement.core.placement import read_workload
-from policies.placement.plan.plan_differences import differences
+from policies.pods.placement import read_workload
 from tests.builders import a_replica_set, a_workload
-from tests.policies.placement.planned import a_deployment
+from tests.planning.planned import a_deployment
 from webhook.cli.plan_from import fetch_workloads, find_workloads
 from webhook.kube.api_server import ApiError
 from webhook.lint.files import Text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_pod
-from tests.policies.reports.explain.explanations import UNEVEN
+from tests.planning.explain.explanations import UNEVEN
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.cli.read_cluster import read_index, read_objects
 from webhook.kube.api_server import ApiError

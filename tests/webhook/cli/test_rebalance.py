@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from tests.builders import a_constraint, a_node, a_pod, a_workload
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from webhook.cli import scale
 from webhook.cli.rebalance import command
 

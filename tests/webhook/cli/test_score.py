@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.builders import a_constraint, a_node, a_pod
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.requests.bodies import a_body, a_request
 

@@ -15,7 +15,7 @@ import pytest
 
 from policies.model.cluster_kinds import BUDGET, CSI_NODE, LISTS, VOLUME
 from policies.model.without_secrets import without_secrets
-from tests.policies.reports.explain.explanations import UNEVEN
+from tests.planning.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.snapshot_file import SNAPSHOT_LISTS, read_snapshot

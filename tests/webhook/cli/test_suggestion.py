@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
+from planning.explain import json as explain_json
 from policies.manifests.edits import Edit
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.model.workload_kinds import WorkloadKinds
-from policies.reports.explain import json as explain_json
 from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.explain.explanations import UNEVEN, a_spread_pod, an_explanation
+from tests.planning.explain.explanations import UNEVEN, a_spread_pod, an_explanation
 from webhook.cli.manifest import read_objects
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 from webhook.cli.targets import as_manifest, parse_target

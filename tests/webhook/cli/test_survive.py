@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from planning.simulation.survive.deployed_workloads import DeployedWorkload, Deployment
+from planning.simulation.survive.loss import Loss
+from planning.simulation.survive.survive import Survival
 from policies.model.workload import Workload
-from policies.placement.survive.deployed_workloads import DeployedWorkload, Deployment
-from policies.placement.survive.loss import Loss
-from policies.placement.survive.survive import Survival
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod, a_workload
-from tests.policies.placement.survive.cluster_losses import pods_of
-from tests.policies.reports.survive.survivals import NODES, a_deployment
+from tests.planning.simulation.survive.cluster_losses import pods_of
+from tests.planning.what_if.survivals import NODES, a_deployment
 from tests.webhook.cli.live import Commands, Done
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.builders import a_constraint, a_node, a_workload
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from webhook.cli.upgrade import command
 
 

@@ -14,8 +14,8 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload
+from tests.planning.clusters import two_full_zones
 from tests.policies.config.contexts import a_context, defaults
-from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.http.admission_caller import Caller, loggers
 from tests.webhook.running import REVIEW, review_of
 from webhook.admission import respond as respond_module

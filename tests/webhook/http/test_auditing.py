@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_node, a_workload
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from tests.webhook.http.client import a_client
 from webhook.admission.current_context import CurrentContext

@@ -15,10 +15,10 @@ from werkzeug.test import TestResponse
 from docs.generator.openapi import document
 from policies.model.cluster_kinds import LISTS
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_policy, a_workload
+from tests.planning.explain.explanations import UNEVEN
+from tests.planning.rollouts import a_deployment
+from tests.planning.verdicts import on
 from tests.policies.config.contexts import a_context, defaults
-from tests.policies.placement.rollouts import a_deployment
-from tests.policies.reports.explain.explanations import UNEVEN
-from tests.policies.reports.verdicts import on
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import CLUSTER, a_request
 from tests.webhook.running import review_of

@@ -15,8 +15,8 @@ from prometheus_client import CollectorRegistry
 
 from policies.config.context import STRANGER, AdmissionContext
 from policies.config.loader import build
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.waiting import PATIENCE_S, pause

@@ -14,7 +14,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.config.policy_set import PolicySet
-from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.model.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context
 from tests.waiting import eventually

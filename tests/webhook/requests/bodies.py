@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from tests.builders import a_constraint, a_node, a_pod
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 
 #: Two zones, with two pods in the first.
 CLUSTER = {"nodes": [a_node("n1", "a"), a_node("n2", "b")], "pods": on("n1", 2)}

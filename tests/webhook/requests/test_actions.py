@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.config.form import form_errors, read
-from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.taints import Taint, TaintEffect
-from policies.placement.core.actions import (
+from planning.simulation.actions import (
     MOST_ADDED,
     AddNodes,
     CordonNode,
@@ -20,6 +17,9 @@ from policies.placement.core.actions import (
     UncordonNode,
     UntaintNode,
 )
+from policies.config.form import form_errors, read
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.taints import Taint, TaintEffect
 from webhook.requests.actions import MOST_ACTIONS, actions_of
 from webhook.requests.simulate import SimulateRequest
 

@@ -7,13 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
+from planning.advise.advise import Advice
+from planning.simulation.known_pods import UNREAD_PODS
 from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.advise.advise import Advice
-from policies.placement.core.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.placement.goals import TEMPTING, THREE
+from tests.planning.goals import TEMPTING, THREE
 from webhook.requests.advise import advise_request
 from webhook.requests.frame import RequestError
 

@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 import pytest
 
+from planning.audit.run import AuditRun
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.audit.run import AuditRun
 from tests.builders import a_constraint, a_node, a_pod, a_workload
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from webhook.requests.audit import audit_request
 from webhook.requests.frame import RequestError

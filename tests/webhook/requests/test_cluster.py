@@ -10,7 +10,7 @@ from policies.config.form import MOST_ERRORS, read
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from webhook.requests.cluster import index_cluster
 from webhook.requests.score import ScoreRequest
 

@@ -13,7 +13,7 @@ from policies.config.loader import load_policies
 from policies.manifests.fields import ErrorList
 from policies.model.version import KubernetesVersion
 from tests.builders import a_node, a_policy
-from tests.policies.reports.verdicts import an_index
+from tests.planning.verdicts import an_index
 from tests.webhook.requests.bodies import a_body
 from webhook.requests.frame import read_request
 from webhook.requests.score import ScoreRequest

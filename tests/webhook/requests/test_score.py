@@ -9,7 +9,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from tests.builders import a_constraint, a_node, a_pod, a_workload
-from tests.policies.reports.verdicts import an_index
+from tests.planning.verdicts import an_index
 from tests.webhook.requests.bodies import a_body
 from webhook.requests.frame import RequestError
 from webhook.requests.score import place_request

@@ -7,18 +7,18 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from planning.simulation.known_pods import UNREAD_PODS
+from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT
+from planning.simulation.simulated_queue import SimulationSettings
+from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
-from policies.placement.core.known_pods import UNREAD_PODS
-from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
-from policies.placement.simulate.simulated_queue import SimulationSettings
-from policies.reports.simulate import json as simulate_json
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
-from tests.policies.placement.rollouts import a_deployment, running
-from tests.policies.reports.verdicts import an_index
+from tests.planning.rollouts import a_deployment, running
+from tests.planning.verdicts import an_index
 from webhook.requests.actions import ActionBody
 from webhook.requests.cost import COURSES, MOST_WORK, POD_COST
 from webhook.requests.frame import RequestError, read_request

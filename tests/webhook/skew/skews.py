@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from planning.audit.audit import skew_problems
+from planning.audit.workload_audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.model.constraint import Constraint
-from policies.placement.audit.audit import skew_problems
-from policies.placement.audit.workload_audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 from tests.builders import a_constraint
 

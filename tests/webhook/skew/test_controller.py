@@ -12,13 +12,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from planning.audit.audit import audit
+from planning.audit.workload_audit import Risk
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit.audit import audit
-from policies.placement.audit.workload_audit import Risk
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from tests.policies.placement.audit.test_workload_skew import DEMO, a_random_cluster
+from tests.planning.audit.test_workload_skew import DEMO, a_random_cluster
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster

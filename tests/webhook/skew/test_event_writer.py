@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.placement.audit.workload_audit import WorkloadAudit
+from planning.audit.workload_audit import WorkloadAudit
 from tests.webhook.skew.skews import a_skew, a_workload_skew
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 from webhook.skew.event_writer import HOLD_S, MAX_PER_MINUTE, REPEAT_S, EventWriter

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from planning.audit.workload_audit import Risk
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit.workload_audit import Risk
-from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_workload
-from tests.policies.reports.verdicts import on
+from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from webhook.component import Throttle
 from webhook.skew import controller as module

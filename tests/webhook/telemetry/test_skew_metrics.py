@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from policies.placement.audit.workload_audit import WorkloadAudit
+from planning.audit.workload_audit import WorkloadAudit
 from tests.webhook.skew.skews import a_skew, a_workload_skew
 from webhook.telemetry.metric_files import SkewSeries
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families

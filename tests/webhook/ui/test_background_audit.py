@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from planning.audit.audit import audit
 from policies.manifests.wire import dumps
-from policies.placement.audit.audit import audit
 from tests.builders import a_constraint, a_workload
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_cluster, a_page_cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policies.model.taints import Taint
 from tests.builders import a_node, a_pod
-from tests.policies.placement.clusters import ZONE_KEY
+from tests.planning.clusters import ZONE_KEY
 from tests.webhook.ui.pages import a_page_cluster
 from webhook.ui.cluster_map import MOST_KEYS, PodColumns, WorkloadColumns, cluster_map
 

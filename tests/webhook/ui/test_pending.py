@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.placement.core import pending_pods
+from policies.model import pending_pods
 from tests.builders import a_pod
 from tests.webhook.ui.pages import a_cluster, a_page_cluster, a_replica
 from webhook.ui.pending import pending

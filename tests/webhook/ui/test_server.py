@@ -15,7 +15,7 @@ import pytest
 from flask import Flask
 from werkzeug.serving import ThreadedWSGIServer
 
-from policies.placement.explain.explain import Explained, explain_object
+from planning.explain.explain import Explained, explain_object
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.listener import open_listener

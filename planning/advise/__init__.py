@@ -1,0 +1,1 @@
+"""The constraints that would reach a goal."""

@@ -1,0 +1,237 @@
+"""Cluster Autoscaler, loop after loop, until it adds no more nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planning.autoscaler.cluster_facts import ClusterFacts
+from planning.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
+from planning.autoscaler.packing import Packing
+from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
+from planning.autoscaler.scale_down import Removals
+from planning.autoscaler.scale_up import Considered, best_options, consider, scale_up
+from policies.config.node_groups import AutoscalerSettings
+from policies.manifests.wire import Count
+from policies.model.node import Node
+from policies.model.pod import Pod
+from policies.model.scaling import CAPACITY_TYPE
+from policies.model.taints import SCHEDULING_EFFECTS, first_untolerated
+from policies.model.topology_keys import INSTANCE_TYPE, ZONE
+from policies.scheduler.index import ClusterIndex
+
+#: Loops after which the simulation ends; with one every ten seconds, as is usual, more than an hour.
+MOST_LOOPS: Final = 500
+#: What Cluster Autoscaler says of a group with as many nodes as it may have.
+MAX_SIZE: Final = "max node group size reached"
+#: What is said of pods for which no nodes are added.
+EXPENDABLE: Final = f"its priority is below {LOWEST_PRIORITY}: no node is added for it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """One loop that adds nodes."""
+
+    group: str  #: The node group whose option was taken.
+    tied: tuple[str, ...]  #: The node groups of which one is taken at random, in the order of the groups.
+    #: How many nodes each node group gets: with balancing, similar ones get some too.
+    nodes: Mapping[str, Count]
+    pods: Count  #: How many pods the option is for.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNode:
+    """A node that was added."""
+
+    name: str  #: Its name, which is made up.
+    group: str  #: Its node group, or its NodePool.
+    zone: str  #: Its zone; empty without one.
+    instance_type: str = ""  #: Its instance type; empty where no label says it.
+    #: How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it.
+    capacity_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unhelped:
+    """Pods that are alike and for which no node was added."""
+
+    pods: tuple[str, ...]  #: The pods, as namespace/name.
+    why: Mapping[str, str]  #: What keeps them off the nodes of each node group.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledUp:
+    """The end of some loops."""
+
+    loops: tuple[Loop, ...]  #: The loops that add nodes.
+    nodes: tuple[tuple[Node, ScaledGroup], ...]  #: The nodes, each with its group.
+    unhelped: tuple[Unhelped, ...]  #: The pods for which nothing was done.
+    complete: bool  #: Whether another loop would add nothing.
+    stopped: bool = False  #: Whether it was to stop before that was known.
+    given_up: tuple[RelaxedPreference, ...] = ()  #: The preferences that Karpenter gave up.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAutoscaler:
+    """Cluster Autoscaler with its node groups."""
+
+    groups: tuple[ScaledGroup, ...]  #: The node groups, in its order.
+    settings: AutoscalerSettings  #: How it is started.
+    #: How many nodes of the cluster are in no node group since they are Karpenter's.
+    karpenter_nodes: int = 0
+
+    @property
+    def name(self) -> AutoscalerName:
+        """Its name."""
+        return AutoscalerName.CLUSTER_AUTOSCALER
+
+    @property
+    def width(self) -> int:
+        """With how many node groups a pod may be compared."""
+        return len(self.groups)
+
+    def states(self) -> tuple[GroupState, ...]:
+        """Return its node groups, as they are reported."""
+        return tuple(
+            GroupState(
+                name=group.name,
+                origin=group.origin.value,
+                zone=group.template.labels.get(ZONE, ""),
+                size=group.size,
+                max_size=group.max_size,
+            )
+            for group in self.groups
+        )
+
+    def domains(self, key: str, pod: Pod) -> set[str]:
+        """Return the domains of a label in which nodes may come for a pod, by their labels and taints."""
+        templates = (group.template for group in self.groups)
+        return {
+            each.labels[key]
+            for each in templates
+            if key in each.labels
+            and pod.affinity.matches(each.name, each.labels)
+            and first_untolerated(each.taints, pod.tolerations, SCHEDULING_EFFECTS) is None
+        }
+
+    @staticmethod
+    def not_modeled(_pods: Iterable[PendingPod]) -> tuple[str, ...]:
+        """Return the names of what else it looks at for some pods."""
+        return (DAEMONS,)
+
+    def without(self, key: str, domain: str) -> ClusterAutoscaler:
+        """Return it without the groups of a domain, which is lost."""
+        groups = tuple(each for each in self.groups if each.template.labels.get(key) != domain)
+        return replace(self, groups=groups)
+
+    def grown(self, nodes: Iterable[NewNode]) -> ClusterAutoscaler:
+        """Return it with groups that have further nodes."""
+        more: dict[str, set[str]] = {}
+        for node in nodes:
+            more.setdefault(node.group, set()).add(node.name)
+        groups = tuple(
+            replace(group, size=group.size + len(new), nodes=group.nodes | new)
+            if (new := more.get(group.name))
+            else group
+            for group in self.groups
+        )
+        return replace(self, groups=groups)
+
+    def removals(self, choose: Callable[[Sequence[str]], str], most_tried: int) -> Removals:
+        """Return the nodes that it removes, round after round.
+
+        Args:
+            choose: Chooses one of several nodes that are as good, by their names.
+            most_tried: Pods that are tried elsewhere until no further node is looked at.
+        """
+        return Removals(self.groups, self.settings.scale_down, choose, most_tried)
+
+    def run(
+        self,
+        cluster: ClusterIndex,
+        pods: Iterable[PendingPod],
+        choose: Callable[[Sequence[str]], str],
+        stop: Callable[[], bool] = lambda: False,
+    ) -> ScaledUp:
+        """Return the nodes added for pending pods, before any of them is ready.
+
+        Nodes take minutes to come, and loops seconds: pods are put on nodes that are coming by the filters
+        alone, as Cluster Autoscaler does, and only nodes for the others are added.
+
+        Args:
+            cluster: The cluster, with the pods that have a node.
+            pods: The pods that have none.
+            choose: Chooses one of several options that are equally good, by their groups.
+            stop: Whether to end before the next loop.
+        """
+        grouped = group_pods(pods)
+        facts = ClusterFacts(cluster, grouped)
+        loops, nodes, current = list[Loop](), list[tuple[Node, ScaledGroup]](), self
+        coming = Packing(facts)
+        while True:
+            packing = coming.fork(afresh=True)
+            found = consider(packing, grouped, current.groups, self.settings)
+            taken = current.take(found, len(facts.nodes), choose)
+            stopped = taken is not None and stop()
+            if taken is None or len(loops) == MOST_LOOPS or stopped:
+                break
+            loops.append(taken)
+            came = list(_made(taken, current.groups, packing))
+            nodes += came
+            for node, group in came:
+                coming.add(group, node.name)
+            current = current.grown(new_node(*each) for each in came)
+        unhelped = tuple(_unhelped(found, grouped, current.groups))
+        return ScaledUp(
+            loops=tuple(loops),
+            nodes=tuple(nodes),
+            unhelped=unhelped,
+            complete=taken is None,
+            stopped=stopped,
+        )
+
+    def take(self, found: Considered, nodes: int, choose: Callable[[Sequence[str]], str]) -> Loop | None:
+        """Return the step of one loop; None if it adds nothing."""
+        if not found.options:
+            return None
+        best = best_options(self.settings.expanders, found.options, self.settings.priorities)
+        tied = tuple(option.group.name for option in best)
+        name = choose(tied)
+        option = next(option for option in best if option.group.name == name)
+        added = scale_up(option, nodes, self.settings)
+        return Loop(group=name, tied=tied, nodes=added, pods=len(option.pods)) if added else None
+
+
+def _made(loop: Loop, groups: Sequence[ScaledGroup], packing: Packing) -> Iterator[tuple[Node, ScaledGroup]]:
+    for group in groups:
+        names = packing.new_names(group)
+        for _ in range(loop.nodes.get(group.name, 0)):
+            yield group.node(next(names)), group
+
+
+def _unhelped(
+    found: Considered, pods: Sequence[PodGroup], groups: Sequence[ScaledGroup]
+) -> Iterator[Unhelped]:
+    """Yield the pods that fit nowhere, with the reasons."""
+    for number, group in enumerate(pods):
+        namespace = group.request.pod.namespace
+        left = found.left[number].pods
+        if group.request.pod.priority < LOWEST_PRIORITY:
+            names = tuple(f"{namespace}/{pod.name}" for pod in group.pods)
+            yield Unhelped(pods=names, why={"": EXPENDABLE})
+        elif left:
+            why = {name: ", ".join(each.texts) for name, each in found.rejected.get(number, {}).items()}
+            full = {each.name: MAX_SIZE for each in groups if not each.room}
+            yield Unhelped(pods=tuple(f"{namespace}/{pod.name}" for pod in left), why={**why, **full})
+
+
+def new_node(node: Node, group: ScaledGroup) -> NewNode:
+    """Return a node as it is reported."""
+    return NewNode(
+        name=node.name,
+        group=group.name,
+        zone=node.labels.get(ZONE, ""),
+        instance_type=node.labels.get(INSTANCE_TYPE, ""),
+        capacity_type=node.labels.get(CAPACITY_TYPE, ""),
+    )

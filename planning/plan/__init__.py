@@ -1,0 +1,1 @@
+"""What comes of all that two sets of manifests differ in."""

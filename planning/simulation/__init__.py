@@ -1,0 +1,1 @@
+"""One simulation of a cluster, which schedules and deletes pods, and loses, drains and adds nodes."""

@@ -1,0 +1,1 @@
+"""Rollouts, as the controllers and the scheduler play them."""

@@ -1,0 +1,1 @@
+"""Changes that would help, each tried in the simulation."""

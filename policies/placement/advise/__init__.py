@@ -1,1 +1,0 @@
-"""From a goal to constraints, with the proof."""

@@ -1,1 +1,0 @@
-"""One simulation of a cluster, and what all questions need: next pods, and what a snapshot has of others."""

@@ -1,1 +1,0 @@
-"""Why a pod goes where it goes or fits nowhere, and what would help."""

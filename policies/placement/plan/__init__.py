@@ -1,1 +1,0 @@
-"""The effect of a change of manifests on where pods go."""

@@ -1,1 +1,0 @@
-"""Which pods to evict, or to have deleted first, so that a workload is within maxSkew."""

@@ -1,1 +1,0 @@
-"""How controllers replace and delete pods while the scheduler binds others."""

@@ -1,1 +1,0 @@
-"""Pods are scheduled one after another, perhaps after nodes went or came."""

@@ -1,1 +1,0 @@
-"""Advice of ``evenkeel advise``, one module per output format."""

@@ -1,1 +1,0 @@
-"""An audit of ``evenkeel audit``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Explanations of ``evenkeel explain``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Plans of ``evenkeel plan``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Plans and deletion costs of ``evenkeel rebalance``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Rollouts and scales, which ``evenkeel simulate`` and ``plan`` report, one module per output format."""

@@ -1,1 +1,0 @@
-"""Scores of ``evenkeel score``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Simulations of ``evenkeel simulate``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Suggestions of ``evenkeel explain``, ``survive`` and ``simulate``, one module per output format."""

@@ -1,1 +1,0 @@
-"""Answers of ``evenkeel survive``, one module per output format."""
