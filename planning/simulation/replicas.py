@@ -13,8 +13,7 @@ from policies.manifests.wire import INTERNAL, Count
 from policies.model.controller_labels import pod_name
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
-from policies.pods.placement import Placement, PlacementError, PreparedPod
-from policies.pods.replica_names import free_names
+from policies.pods.placement import Placement, PlacementError, PreparedPod, free_names
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -30,7 +30,6 @@ from policies.model.revisions import find_revision
 from policies.model.storage_readers import read_claim_templates
 from policies.model.version import KubernetesVersion
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
-from policies.pods.replica_names import next_ordinal
 from policies.scheduler.configuration import DEFAULT_CONFIG
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
@@ -41,6 +40,39 @@ from policies.scheduler.releases import dropped_fields, dropped_of_pod
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 from policies.scheduler.workload_topology import REVISION_LABELS
+
+
+def free_names(name: str, cluster: ClusterIndex, namespace: str) -> Iterator[str]:
+    """Yield the names that follow one and are free, that one first.
+
+    The pods of a StatefulSet have the first ordinals that are free; those of other kinds end in a number,
+    where the controller would write a random suffix.
+    """
+    taken = cluster.pod_names(namespace)
+    base, _, last = name.rpartition("-")
+    number, base = (int(last), base) if last.isdecimal() and base else (1, name)
+    while True:
+        if (made := f"{base}-{number}") not in taken:
+            yield made
+        number += 1
+
+
+def next_ordinal(name: str, replicas: int | None, cluster: ClusterIndex, namespace: str) -> str:
+    """Return the pod that a StatefulSet's controller makes next: the first missing one, else the last anew.
+
+    Args:
+        name: The first pod.
+        replicas: How many the StatefulSet has; None if that is not known.
+        cluster: The cluster.
+        namespace: The namespace of the pods.
+    """
+    base, _, first = name.rpartition("-")
+    free = next(free_names(name, cluster, namespace))
+    if replicas is None or not first.isdecimal():
+        return free
+    last = int(first) + max(replicas, 1) - 1
+    return free if int(free.rpartition("-")[2]) <= last else f"{base}-{last}"
+
 
 #: The rule that an object breaks which makes no pods, as far as is known.
 HOLDS_NO_POD = "holds-no-pod"

@@ -23,7 +23,7 @@ from planning.simulation import alternatives, limits, recovery, replicas, scale_
 from planning.simulation.rollout import courses
 from planning.simulation.suggestions import outvoted, rollout_suggestions, survive_suggestions
 from planning.simulation.survive import survive
-from planning.what_if import rollout_json
+from planning.what_if import simulate_json
 from policies.admission import review_cost, warnings
 from policies.config import policy_resource, policy_validation
 from policies.emit.cel import LIMITS, MAX_CHARACTERS
@@ -159,7 +159,7 @@ FIGURES: list[tuple[str, str, list[float]]] = [
         "on large clusters (N with N nodes)",
         [PodLimit(5_000).most // COURSES, 5_000],
     ),
-    ("docs/rollouts.md", "of more than N steps both ends", [rollout_json.MOST_TRACED]),
+    ("docs/rollouts.md", "of more than N steps both ends", [simulate_json.MOST_TRACED]),
     ("docs/scheduling-model.md", "takes at most N evaluations", [outvoted.MOST_EVALUATIONS]),
     ("docs/security.md", "have N counted steps together", [review_cost.MAX_STEPS]),
     (

@@ -117,7 +117,6 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
     """
     from planning.audit import evictions_text as evictions
     from planning.audit import rebalance as rebalance_rebalance
-    from planning.audit import undone
     from policies.model import cluster_kinds
     from policies.pods import placement
     from webhook.cli import live
@@ -139,7 +138,11 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
         autoscaler = autoscale.read(prepared.cluster)
         if autoscaler is None:
             return prepared, plan, None
-        return prepared, plan, undone.scale_down_after(prepared, plan, autoscaler, context, known.running)
+        return (
+            prepared,
+            plan,
+            rebalance_rebalance.scale_down_after(prepared, plan, autoscaler, context, known.running),
+        )
 
     (prepared, plan, scaled), *_ = cli_placement.evaluate_object(options, place, budgets)
     return RebalanceOutput(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from planning.autoscaler.autoscaler import take_now
 from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.removal import WhyKept
-from planning.autoscaler.scale_down import take_now
 from planning.autoscaler.unneeded import find_unneeded
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.pod_facts import PodFacts

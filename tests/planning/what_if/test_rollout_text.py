@@ -13,7 +13,7 @@ from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout, roll_out
 from planning.text import rollout_text
-from planning.what_if import rollout_json, simulate_json
+from planning.what_if import simulate_json
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set
 from tests.planning.rollouts import (
     CORDONED,
@@ -149,4 +149,4 @@ def test_long_trace() -> None:
     likely = orjson.loads(simulate_json.render(simulated))["rollout"]["likely"]
 
     assert (1_600, 1, 1_600) == (likely["steps"], likely["trace"][0]["step"], likely["trace"][-1]["step"])
-    assert rollout_json.MOST_TRACED == len(likely["trace"])
+    assert simulate_json.MOST_TRACED == len(likely["trace"])

@@ -9,7 +9,7 @@ from http.client import IncompleteRead
 import pytest
 from urllib3 import exceptions
 
-from webhook.kube.error_messages import connection_problem
+from webhook.kube.client import connection_problem
 
 REFUSED = ConnectionRefusedError(111, "Connection refused")
 

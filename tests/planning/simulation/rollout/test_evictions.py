@@ -18,9 +18,9 @@ from planning.simulation.recovery import PodOutcome
 from planning.simulation.rescheduling import Rescheduling
 from planning.simulation.rollout.choices import UsualChoices
 from planning.simulation.rollout.courses import Course, Outcome, PodAction
-from planning.simulation.rollout.deployment_controller import DeploymentController
 from planning.simulation.rollout.replica_pods import ReplicaPods
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout
+from planning.simulation.rollout.rollout_plan import DeploymentController
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.victims import Replica, find_victims
 from policies.config.context import AdmissionContext
