@@ -55,7 +55,7 @@ def run() -> None:
         with cluster.open("wb") as file:
             write_list(USUAL, file)
         files = servers.make_certificates(folder)
-        with servers.ours(folder, files, workers=1, threads=8, cluster=cluster) as server:
+        with servers.ours(folder, files, workers=1, threads=8, cluster=cluster, role="all") as server:
             _reviews(server, folder)
             _memory(server)
 
@@ -177,15 +177,20 @@ def _largest_bodies() -> Iterator[tuple[str, bytes]]:
 
 
 def _resident_mib(server: Running) -> float:
-    """Return the memory of the workers and their children, shared pages once."""
-    pids = server.workers()
-    for pid in pids.copy():
+    """Return the memory of the workers and all that they have started, shared pages once."""
+    return sum(_pss_kib(pid) for worker in server.workers() for pid in _descendants(worker)) / 1024
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return a process and all that it has started, which hold the cluster and compute answers."""
+    found = [pid]
+    try:
         for task in Path(f"/proc/{pid}/task").iterdir():
-            try:
-                pids += map(int, (task / "children").read_text().split())
-            except OSError:
-                continue
-    return sum(map(_pss_kib, pids)) / 1024
+            for child in (task / "children").read_text().split():
+                found += _descendants(int(child))
+    except OSError:
+        pass
+    return found
 
 
 def _pss_kib(pid: int) -> int:

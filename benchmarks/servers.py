@@ -57,7 +57,13 @@ def make_certificates(folder: Path) -> SelfSignedFiles:
 
 @contextmanager
 def ours(
-    folder: Path, files: SelfSignedFiles, *, workers: int, threads: int, cluster: Path | None = None
+    folder: Path,
+    files: SelfSignedFiles,
+    *,
+    workers: int,
+    threads: int,
+    cluster: Path | None = None,
+    role: str = "admission",
 ) -> Iterator[Running]:
     """Run ``evenkeel serve`` with the sample policy, and a cluster or the sample; its log goes to a file."""
     if cluster is None:
@@ -66,7 +72,7 @@ def ours(
     command = [
         *(sys.executable, "-c", "from webhook.cli.start import run; run()", "serve", "--bind=127.0.0.1:0"),
         *(f"--cert={files.certificate}", f"--key={files.key}", f"--policy={POLICY}", f"--cluster={cluster}"),
-        *("--defaults=policy", f"--workers={workers}", f"--threads={threads}"),
+        *("--defaults=policy", f"--role={role}", f"--workers={workers}", f"--threads={threads}"),
     ]
     with _running(command, folder / "ours.log", files) as server:
         yield server

@@ -23,6 +23,9 @@ from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Throttle
+from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
+from webhook.http.held_cluster import HeldCluster
+from webhook.http.state import HELD
 from webhook.skew.controller import SHARE, SweepEndedError, sweep
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
@@ -44,9 +47,9 @@ def run() -> None:
     """Print what measuring takes."""
     index, workloads = ClusterIndex(), ClusterWorkloads(WorkloadKinds())
     store, events = WorkloadStore(index, workloads), _load(index, workloads)
-    context = AdmissionContext(policies=(), cluster=index)
-    unhurried = Throttle(1.0, lambda _seconds: None)
-    report, sweep_s = _timed(lambda: sweep(store.workloads(), lambda: context, unhurried))
+    context = AdmissionContext(policies=(), cluster=index, live=True)
+    held, parts = HeldCluster(context, workloads), list[float]()
+    report, sweep_s = _timed(lambda: sweep(lambda work: work(held), lambda: None, parts.append))
     count = len(report.workloads)
     entries = Random(0).sample([each for each in store.workloads().each() if each], _AUDITED)
     _, audit_s = _timed(lambda: [audit(each, context) for each in entries])
@@ -54,7 +57,7 @@ def run() -> None:
     _, export_s = _timed(lambda: exporter.take(report))
     _, bare_s = _timed(lambda: _apply(events, index.apply))
     _, kept_s = _timed(lambda: _apply(events, store.apply))
-    share, behind = _together(store, context, events, exporter)
+    share, behind = _together(held, events, exporter)
     each_s = (sweep_s + export_s) / count
     extra = (kept_s - bare_s) / len(events) * EVENTS_S
     print(f"Skew, {USUAL.nodes:,} nodes, {USUAL.pods:,} pods, {count:,} workloads:")
@@ -98,26 +101,28 @@ def _apply(events: Iterable[dict[str, Any]], apply: Callable[[dict[str, Any]], o
         apply(event)
 
 
-def _together(
-    store: WorkloadStore, context: AdmissionContext, events: list[dict[str, Any]], exporter: SkewExporter
-) -> tuple[float, float]:
+def _together(held: HeldCluster, events: list[dict[str, Any]], exporter: SkewExporter) -> tuple[float, float]:
     """Return the share of a core that sweeps take beside events, and how far those fell behind."""
     ended, used = threading.Event(), [0.0]
+    forks = ForkServer(HELD)
+    forks.hand_over(lambda: held)
+    ask = ChildProcesses(forks, ResourceLimits(timeout_s=60.0, memory_bytes=2**30)).run
+    throttle = Throttle(SHARE, ended.wait, used=lambda: used[0])
 
-    def usable() -> AdmissionContext:
+    def check() -> None:
         if ended.is_set():
             raise SweepEndedError
-        return context
+
+    def charge(seconds: float) -> None:
+        used[0] += seconds
+        throttle.rest()
 
     def measure() -> None:
-        began = time.thread_time()
-        throttle = Throttle(SHARE, ended.wait)
         try:
             while not ended.is_set():
-                exporter.take(SkewReport(*sweep(store.workloads(), usable, throttle)))
+                exporter.take(SkewReport(*sweep(ask, check, charge)))
         except SweepEndedError:
             pass
-        used[0] = time.thread_time() - began
 
     thread = threading.Thread(target=measure)
     began = time.perf_counter()
@@ -127,10 +132,11 @@ def _together(
         if due > began + _WATCHED_S:
             break
         time.sleep(max(0.0, due - time.perf_counter()))
-        store.apply(event)
+        forks.tell("store.apply", event)
     wall = time.perf_counter() - began
     ended.set()
     thread.join()
+    forks.end()
     return used[0] / wall, wall / _WATCHED_S - 1
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from policies.config.controllers import parse_trusted_controllers
 from policies.model.cluster_workloads import ClusterWorkloads
@@ -21,15 +21,17 @@ from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.admission.context import build_context, load_policy_files
 from webhook.admission.current_context import CurrentContext
 from webhook.component import Elect
+from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
 from webhook.registration import RegistrationDifferences, Surroundings, compare
-from webhook.settings import Settings
+from webhook.settings import Role, Settings
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.metrics import Telemetry
 
 if TYPE_CHECKING:
+    from policies.config.policy_set import PolicySet
     from policies.model.labels import LabelSelector
     from webhook.cert_rotation.cluster_objects import Configuration
     from webhook.cert_rotation.controller import CertificateController
@@ -38,27 +40,42 @@ if TYPE_CHECKING:
     from webhook.policy_controller.status_writer import PolicyStatusWriter
     from webhook.skew.controller import SkewController
 
+#: What measuring a part of the workloads may take: far more than it does.
+_OF_SKEW: Final = ResourceLimits(timeout_s=60.0, memory_bytes=128 * 2**20)
 #: The folder with the certificates that this server made or fetched, in its private folder.
 CERTIFICATES: Final = "certificates"
 
 
-def cluster_cache(settings: Settings, workloads: ClusterWorkloads) -> ClusterCache | None:
-    """Return the cache of the live cluster, None without ``--live``; it connects after the fork only."""
+def cluster_cache(
+    settings: Settings, workloads: ClusterWorkloads, tell: Callable[..., Any] | None = None
+) -> ClusterCache | None:
+    """Return the cache of the live cluster, None without ``--live``; it connects after the fork only.
+
+    Args:
+        settings: Which cluster, and how old its cache may be.
+        workloads: What is to hold the workloads.
+        tell: Tells another process of each object, to keep it there; None to keep it in this one.
+    """
     if not settings.live:
         return None
-    from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
+    from webhook.kube.informer import ClusterCache, ToldStore  # noqa: PLC0415  # with it comes numpy
 
-    return ClusterCache(connect_to(settings), workloads=workloads, max_age_s=settings.max_snapshot_age_s)
+    return ClusterCache(
+        connect_to(settings),
+        workloads=workloads,
+        told=None if tell is None else ToldStore(tell),
+        max_age_s=settings.max_snapshot_age_s,
+    )
 
 
-def cluster_workloads(settings: Settings) -> ClusterWorkloads:
+def cluster_workloads(settings: Settings, role: Role) -> ClusterWorkloads:
     """Return the store of the cluster's workloads, as they come from a file or an API server."""
     kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind))
     if not settings.live:
         return ClusterWorkloads(kinds)
     from webhook.workload_store import followed_workloads  # noqa: PLC0415  # with it comes numpy
 
-    return followed_workloads(kinds, pending_pods=settings.measures_skew)
+    return followed_workloads(kinds, pending_pods=role is Role.API and settings.measures_skew)
 
 
 def current_context(
@@ -78,12 +95,14 @@ def current_context(
     return CurrentContext(context, cache, max_age_s=settings.max_snapshot_age_s)
 
 
-def policy_controller(settings: Settings, current: CurrentContext) -> PolicyController:
+def policy_controller(
+    settings: Settings, current: CurrentContext, enforce: Callable[[PolicySet], None]
+) -> PolicyController:
     """Return the controller that enforces changed policies: of files, and of the cluster if watched."""
     begun_with = tuple(current.context.policies)
     default, given = ((), begun_with) if settings.policy else (begun_with, ())
     files = PolicyFiles(settings.policy, given, lambda: load_policy_files(settings, current.context))
-    controller = PolicyController(files, default=default, enforce=current.enforce)
+    controller = PolicyController(files, default=default, enforce=enforce)
     if settings.live:
         _watch_policies(settings, controller, has_scheduler_config=current.context.scheduler is not None)
     return controller
@@ -191,10 +210,10 @@ def _candidate(api: KubernetesApiServer, lease: str) -> Elect:
 
 
 def skew_controller(
-    settings: Settings, cache: ClusterCache | None, current: CurrentContext, telemetry: Telemetry
+    settings: Settings, forks: ForkServer, current: CurrentContext, telemetry: Telemetry
 ) -> SkewController | None:
     """Return the controller that measures the skew of workloads; None if that is not wanted."""
-    if cache is None or cache.store is None or not settings.measures_skew:
+    if not settings.measures_skew:
         return None
     from webhook.skew.controller import SkewController, SkewSink  # noqa: PLC0415
     from webhook.skew.event_writer import EventWriter  # noqa: PLC0415
@@ -206,7 +225,8 @@ def skew_controller(
     if settings.skew_events:
         sinks.append(EventWriter(api, instance=socket.gethostname()))
     elect = _candidate(api, f"{settings.lease}-skew")
-    return SkewController(cache.store, current.usable, elect=elect, sinks=sinks)
+    measuring = ChildProcesses(forks, _OF_SKEW)
+    return SkewController(measuring.run, lambda: current.usable().withheld, elect=elect, sinks=sinks)
 
 
 def connect_to(settings: Settings) -> KubernetesApiServer:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import gc
+import fcntl
+import pickle
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from certs.keypair import KeyPair
 from certs.keyring import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
@@ -16,19 +18,24 @@ from certs.store import provision_self_signed
 from webhook import assembly
 from webhook.assembly import CERTIFICATES
 from webhook.component import Component
+from webhook.fork_server import ForkServer, spare_collector
 from webhook.gunicorn.application import Application
 from webhook.http.application import HttpApplication
 from webhook.http.authorization.authorizer import Authorizer, access_mode, build_authorizer, is_loopback
+from webhook.http.body import Receive, Scope, Send
 from webhook.http.path_tokens import PathTokens
-from webhook.http.state import ServerState
+from webhook.http.state import HELD, ServerState
 from webhook.listener import open_listener, parse_bind, shown_address
-from webhook.settings import Settings
+from webhook.settings import Role, Settings
 from webhook.telemetry import logs
 from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.telemetry.metrics import Telemetry
 
-#: Objects made since the last collection after which the collector looks for cycles.
-_COLLECT_AFTER: Final = 20_000
+if TYPE_CHECKING:
+    from policies.config.policy_set import PolicySet
+
+#: The socket of the process that answers the API, in the server's folder.
+API_SOCKET: Final = "api.sock"
 
 
 def _now() -> datetime:
@@ -109,56 +116,114 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     certificate, key = _certificate_files(settings, folder, host)
     telemetry = Telemetry(version)
     certificates = _serving_context(settings, certificate, key, telemetry)
-    state = _server_state(settings, folder, certificates, telemetry, events)
-    report_validity(certificates.pair, state.now())
+    roles = Roles(
+        {
+            role: _server_state(settings, role, folder, certificates, telemetry=telemetry, events=events)
+            for role in ((Role.ADMISSION, Role.API) if settings.role is Role.ALL else (settings.role,))
+        }
+    )
+    report_validity(certificates.pair, roles.state.now())
     listener = open_listener(settings.bind)
     told_to_all = not (settings.path_tokens or settings.client_ca or is_loopback(settings.bind))
     if told_to_all and (settings.live or settings.cluster):
         why = "who reaches the port learns of the cluster from reviews: give --path-tokens or --client-ca"
         LOGGER.warning("cluster_told_to_all", extra={"fields": {"why": why}})
     hooks: dict[str, Callable[..., None]] = {
-        "when_ready": _announcement(shown_address(listener.getsockname()), state, certificate),
-        "pre_fork": _spare_collector,
-        "post_worker_init": lambda _worker: state.begin(),
-        "worker_exit": lambda _arbiter, _worker: state.end(),
+        "when_ready": _announcement(shown_address(listener.getsockname()), roles.state, certificate),
+        # What exists now lives as long as the server.
+        "pre_fork": lambda _arbiter, _worker: spare_collector(),
+        "post_fork": lambda _arbiter, worker: roles.take(worker),
+        "post_worker_init": lambda _worker: roles.state.begin(),
+        "worker_exit": lambda _arbiter, _worker: roles.state.end(),
         "child_exit": lambda _arbiter, worker: telemetry.forget_process(worker.pid),
     }
-    Application(settings, HttpApplication(state), listener, certificates.context, hooks).run()
+    Application(settings, roles, listener, certificates.context, hooks).run()
+
+
+class Roles:
+    """The ASGI callable of every worker, of which each takes one role: one the API, if there are two."""
+
+    #: The state of the role that the process has; of reviews, before it has taken one.
+    state: ServerState
+
+    def __init__(self, states: Mapping[Role, ServerState]) -> None:
+        self._states = states
+        self._applications = {role: HttpApplication(state) for role, state in states.items()}
+        self._turn: IO[bytes] | None = None
+        self._become(next(iter(states)))
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer a request."""
+        return self._answer(scope, receive, send)
+
+    def take(self, worker: Any) -> None:  # gunicorn's
+        """Take a role, in a new worker: the API, if no living one has it."""
+        path = self.state.api_socket
+        if path is None:
+            return
+        turn = path.with_suffix(".lock").open("wb")
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            turn.close()
+            return
+        # It ends with the process, however that ends.
+        self._turn = turn
+        self._become(Role.API)
+        path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(path))
+        worker.sockets = [listener]
+
+    def _become(self, role: Role) -> None:
+        self.state, self._answer = self._states[role], self._applications[role]
 
 
 def _server_state(
     settings: Settings,
+    role: Role,
     folder: Path,
     certificates: ServingContext,
+    *,
     telemetry: Telemetry,
     events: EventLog,
 ) -> ServerState:
-    """Return the state that the server's processes share, with every component."""
-    workloads = assembly.cluster_workloads(settings)
-    cache = assembly.cluster_cache(settings, workloads)
+    """Return the state that processes of a role begin with, with every component."""
+    forks, of_api = ForkServer(HELD), role is Role.API
+    workloads = assembly.cluster_workloads(settings, role)
+    cache = assembly.cluster_cache(settings, workloads, forks.tell if of_api else None)
     current = assembly.current_context(settings, cache, workloads)
-    policies = assembly.policy_controller(settings, current)
+
+    def enforce(policies: PolicySet) -> None:
+        current.enforce(policies)
+        if of_api:
+            forks.tell("enforce", pickle.dumps(policies))
+
+    policies = assembly.policy_controller(settings, current, enforce)
     tokens = PathTokens(Path(settings.path_tokens)) if settings.path_tokens else None
-    components: list[Component | None] = [
-        current,
-        tokens,
-        policies,
-        assembly.status_writer(settings, cache, policies, current),
-        assembly.skew_controller(settings, cache, current, telemetry),
-        # Who keeps the certificate checks it by the clock of the API server, which verifies it. It stops
-        # first: another replica waits for its Lease, and time may run out.
+    components: list[Component | None] = [current, policies]
+    if of_api:
+        components.append(assembly.skew_controller(settings, forks, current, telemetry))
+    else:
+        components += [tokens, assembly.status_writer(settings, cache, policies, current)]
+    # Who keeps the certificate checks it by the clock of the API server, which verifies it. It stops
+    # first: another replica waits for its Lease, and time may run out.
+    components.append(
         assembly.certificate_controller(settings, folder, cache)
-        if settings.cert_secret
-        else ServedCertificate(lambda: certificates.pair),
-    ]
+        if settings.cert_secret and not of_api
+        else ServedCertificate(lambda: certificates.pair)
+    )
     return ServerState(
         settings=settings,
+        role=role,
+        api_socket=folder / API_SOCKET if settings.role is Role.ALL and not of_api else None,
+        forks=forks,
         current=current,
         telemetry=telemetry,
         events=events,
         components=[component for component in components if component is not None],
         path_tokens=tokens,
-        workloads=workloads,
+        workloads=(lambda: workloads) if cache is None or cache.store is None else cache.store.workloads,
         with_policy=policies.with_policy,
         access=_authorizer(settings, telemetry),
     )
@@ -202,14 +267,6 @@ def _certificate_files(settings: Settings, folder: Path, host: str) -> tuple[Pat
     return given / SERVING_CERTIFICATE, given / SERVING_KEY
 
 
-def _spare_collector(_arbiter: object, _worker: object) -> None:
-    """Look for cycles less often: a review makes some 200 objects; Python would search after every third."""
-    # What exists now lives as long as the server; its memory stays shared between the workers.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER)
-
-
 def _announcement(address: str, state: ServerState, certificate: Path) -> Callable[..., None]:
     """Return the function that logs once where the server listens and which inputs it decides by."""
     context = state.current.context
@@ -221,6 +278,7 @@ def _announcement(address: str, state: ServerState, certificate: Path) -> Callab
         "cluster": "live" if state.settings.live else state.settings.cluster or "none",
         "kubernetes": str(context.kubernetes_version),
         "access": access_mode(state.settings).value,
+        "role": state.settings.role.value,
         "workers": state.settings.workers,
         "threads": state.settings.threads,
     }

@@ -58,6 +58,14 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+class Role(StrEnum):
+    """What a server does, each in processes and with a cache of its own."""
+
+    ALL = "all"
+    ADMISSION = "admission"
+    API = "api"
+
+
 class Access(StrEnum):
     """Whom the routes answer that show what runs in a cluster; see ``webhook/http/authorization``."""
 
@@ -90,6 +98,12 @@ class Settings:
     bind: str = field(
         default="127.0.0.1:8443",
         metadata=_help("Address and port to listen on; [::1]:8443 for IPv6.", "ADDRESS"),
+    )
+
+    #: A dear question to the API can slow, kill or exhaust the processes of its own role alone.
+    role: Role = field(
+        default=Role.ALL,
+        metadata=_help("What to serve: admission reviews objects, api answers /v1, all does both."),
     )
 
     #: Exactly one of self_signed, cert with key, cert_dir, cert_secret says where the certificate comes from.
@@ -242,7 +256,7 @@ class Settings:
     #: Processes. A review is pure computation, and one Python process computes on one core.
     workers: int = field(
         default_factory=default_workers,
-        metadata=_help("Worker processes."),
+        metadata=_help("Worker processes; with --role all one more answers /v1."),
     )
     #: Threads per worker. They only wait for the network; slow clients hold none.
     threads: int = field(default=8, metadata=_help("Threads of each worker."))
@@ -344,6 +358,13 @@ def _check_certificate_source(settings: Settings) -> None:
         )
 
 
+#: The options of what only the other role does.
+_NOT_OF = {
+    Role.ADMISSION: ("skew_metrics", "skew_events"),
+    Role.API: ("policy_status", "cert_secret", "path_tokens", "client_ca"),
+}
+
+
 def _check_cluster(settings: Settings) -> None:
     if settings.live and settings.cluster:
         raise UsageError("--live and --cluster are mutually exclusive")
@@ -354,6 +375,10 @@ def _check_cluster(settings: Settings) -> None:
     for name in ("policy_status", "skew_metrics", "skew_events"):
         if getattr(settings, name) and not settings.live:
             raise UsageError(f"{flag(name)} requires --live")
+    for role, names in _NOT_OF.items():
+        for name in names:
+            if settings.role is role and getattr(settings, name):
+                raise UsageError(f"{flag(name)} may not be set with --role {role}")
     if settings.context and not (settings.live or settings.cert_secret):
         raise UsageError("--context may only be set with --live or --cert-secret")
     if settings.access is Access.KUBERNETES and not settings.live:

@@ -81,6 +81,10 @@ class WorkloadStore:
         """Return how many objects of a kind there are."""
         return self._index.count(kind)
 
+    def set_unread(self, kind: tuple[str, str], why: str) -> None:
+        """Take note why the objects of a kind cannot be read; empty: all are known."""
+        self._index.set_unread(kind, why)
+
     def workloads(self) -> ClusterWorkloads:
         """Return the workloads as they are now; events go on meanwhile."""
         with self._lock:

@@ -174,10 +174,12 @@ def preview_workloads(
         if preview.is_old(candidate):
             continue
         effects = AdmissionEffect(), AdmissionEffect()
-        if not same_cluster or now.selecting(candidate) != then.selecting(candidate):
-            preview.selected += 1
-            effects = now.effect(candidate, today), then.effect(candidate, today)
-        preview.add(candidate, *effects, missed=candidate.missed(before))
+        # For one workload at a time, as a review of it would.
+        with before.reading():
+            if not same_cluster or now.selecting(candidate) != then.selecting(candidate):
+                preview.selected += 1
+                effects = now.effect(candidate, today), then.effect(candidate, today)
+            preview.add(candidate, *effects, missed=candidate.missed(before))
     return preview
 
 

@@ -153,6 +153,10 @@ class ClusterWorkloads:
         """How many objects there are to look at."""
         return len(self._texts)
 
+    def keys(self) -> list[WorkloadRef]:
+        """Return the keys of the objects to look at, in their order."""
+        return sorted(self._texts)
+
     def each(self, part: slice = slice(None)) -> Iterator[ClusterWorkload | None]:
         """Yield each workload, None for an object that is none of its own, by name.
 
@@ -162,7 +166,7 @@ class ClusterWorkloads:
             part: Which of the objects; all of them by default.
         """
         pending = Counter(self.controller(key) for key in self._pending.values())
-        for key in sorted(self._texts)[part]:
+        for key in self.keys()[part]:
             owner = self.controller(key)
             workload = self._read(key)
             selected = self.selector is None or self.selector.matches(workload.labels)

@@ -59,6 +59,13 @@ class Table:
         self._set(np.zeros((4, FIRST_CAPACITY), np.int64))
         self._rows: dict[str, int] = {}
 
+    def __getstate__(self) -> tuple[NDArray[np.int64], dict[str, int]]:
+        return self.data, self._rows
+
+    def __setstate__(self, state: tuple[NDArray[np.int64], dict[str, int]]) -> None:
+        data, self._rows = state
+        self._set(data)
+
     def find(self, name: str) -> NDArray[np.int64] | None:
         """Return a row, or None if nothing was ever written to one of that name."""
         row = self._rows.get(name)

@@ -34,7 +34,7 @@ from policies.reports import markdown
 from tests.recorded import DATA
 from tests.security import test_forms, test_owners, test_strangers
 from webhook.admission import review
-from webhook.http import application, path_tokens, state
+from webhook.http import api, path_tokens, state
 from webhook.http.authorization import authorizer
 from webhook.http.authorization.token_reviewer import Result
 from webhook.lint import git_revision, gitignore, tool_limits
@@ -85,7 +85,7 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/advise.md", "a cluster of up to N nodes", [goal_simulator.MOST_NODES]),
     ("docs/audit.md", "at most N characters", [markdown.MAX_LENGTH]),
     ("docs/audit.md", "shows the N riskiest workloads", [audit_request.DEFAULT_TOP]),
-    ("docs/audit.md", "after N % of that the audit ends", [application._WORK_SHARE * 100]),
+    ("docs/audit.md", "after N % of that the audit ends", [api._WORK_SHARE * 100]),
     ("docs/autoscale.md", "pods and nodes together (N pods times nodes)", [alternatives.MOST_COMPARED]),
     ("docs/autoscale.md", "at most N nodes a scale-up", [scale_up.MOST_NODES]),
     ("docs/autoscale.md", "After N pods that were tried elsewhere", [scale_down.MOST_TRIED]),

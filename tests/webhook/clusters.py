@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, cast
 
 from policies.config.context import AdmissionContext
@@ -41,9 +40,8 @@ class Live:
     def left_out(self) -> list[LeftOutObject]:
         return self.broken
 
-    @property
-    def index(self) -> SimpleNamespace:
-        return SimpleNamespace(unread=self.not_read)
+    def unread(self) -> dict[str, str]:
+        return self.not_read
 
     def kinds(self) -> list[Kind]:
         return self.followed

@@ -39,6 +39,9 @@ def review_of(obj: dict[str, Any]) -> bytes:
 #: A review that every policy lets through at once.
 REVIEW = review_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
 
+#: A score request of 3 MB that takes many seconds.
+HEAVY = b'{"pod": {"metadata": {"name": "web"}}, "cluster": {"pods": [' + b"{}," * 1_000_000 + b"{}]}}"
+
 _RUN = "from webhook.cli.start import run; run()"
 
 
@@ -90,6 +93,27 @@ class Server:
         return [int(pid) for pid in children.split()]
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the children of a process, of all of its threads."""
+    tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for text in tasks for child in text.split()]
+
+
+def fork_servers(server: Server) -> list[int]:
+    """Return the processes that hold the cluster for answers, which Python's forkserver starts."""
+    return [
+        holding
+        for worker in server.workers()
+        for starting in children_of(worker)
+        for holding in children_of(starting)
+    ]
+
+
+def computing(server: Server) -> list[int]:
+    """Return the processes that compute answers."""
+    return [child for holding in fork_servers(server) for child in children_of(holding)]
+
+
 def ask(
     connection: http.client.HTTPConnection,
     method: str,
@@ -121,7 +145,7 @@ def read_all(sock: socket.socket) -> bytes:
 def serving(
     folder: Path, *options: str, certificate: tuple[str, ...] = ("--self-signed",)
 ) -> Iterator[Server]:
-    """Run a server with one worker until the block ends."""
+    """Run a server with one worker until the block ends; it reviews, unless an option says more."""
     log = folder / "log"
     command = [
         sys.executable,
@@ -132,6 +156,8 @@ def serving(
         "127.0.0.1:0",
         *certificate,
         "--workers=1",
+        # Those of the API start for as long as a test takes.
+        "--role=admission",
         *options,
     ]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("EVENKEEL_")}

@@ -22,7 +22,17 @@ from tests.builders import a_constraint, a_policy, a_workload
 from tests.planning.clusters import two_full_zones
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
-from tests.webhook.running import REVIEW, Answer, Server, ask, read_all, review_of, serving
+from tests.webhook.running import (
+    HEAVY,
+    REVIEW,
+    Answer,
+    Server,
+    ask,
+    computing,
+    read_all,
+    review_of,
+    serving,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -303,14 +313,10 @@ def test_idle_connections_do_not_hold_up_the_end(tmp_path: Path) -> None:
     assert took < 30
 
 
-#: A score request of 3 MB that takes many seconds.
-HEAVY = b'{"pod": {"metadata": {"name": "web"}}, "cluster": {"pods": [' + b"{}," * 1_000_000 + b"{}]}}"
-
-
 @contextmanager
 def _computing(folder: Path, *options: str) -> Iterator[tuple[Server, int, list[Answer | None]]]:
     """Run a server until it computes a heavy answer; give the process that does, and its answer."""
-    with serving(folder, "--request-timeout-s=60", *options) as server:
+    with serving(folder, "--role=all", "--request-timeout-s=60", *options) as server:
         answers: list[Answer | None] = []
 
         def ask_for_it() -> None:
@@ -321,13 +327,8 @@ def _computing(folder: Path, *options: str) -> Iterator[tuple[Server, int, list[
 
         client = threading.Thread(target=ask_for_it)
         client.start()
-        yield server, eventually(lambda: _children_of(server.workers()[0]))[0], answers
+        yield server, eventually(lambda: computing(server))[0], answers
         client.join(PATIENCE_S)
-
-
-def _children_of(pid: int) -> list[int]:
-    tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    return [int(child) for text in tasks for child in text.split()]
 
 
 def test_reviews_are_answered_beside_a_heavy_request(tmp_path: Path) -> None:

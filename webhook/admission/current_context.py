@@ -119,7 +119,7 @@ class CurrentContext(Component):
             found.append(f"policies in force have defaults, but {NOT_INJECTED}")
         if self._cache is not None and (left_out := self._cache.left_out()):
             found.append(Confidential(left_out_warning(left_out)))
-        if self._cache is not None and (unread := self._cache.index.unread):
+        if self._cache is not None and (unread := self._cache.unread()):
             found.append(unread_warning(unread))
         return found
 

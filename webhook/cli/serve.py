@@ -13,6 +13,7 @@ import click
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.distribution import release
+from webhook.fork_server import ONE_THREAD
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
 
@@ -83,6 +84,7 @@ def command(**values: Any) -> None:  # every option of the settings
         # prometheus-client reads this when it is imported, so it is set before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
+        os.environ.update(ONE_THREAD)
         from webhook import server
 
         server.serve(settings, folder=folder, version=release())

@@ -164,7 +164,12 @@ def _post(connection: http.client.HTTPSConnection, path: str, body: bytes) -> tu
     """Return the status and the JSON of an answer."""
     connection.request("POST", path, body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
-    return answer.status, json.loads(answer.read())
+    text = answer.read()
+    if answer.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+        # The process that answers is being started.
+        time.sleep(int(answer.headers["Retry-After"]))
+        return _post(connection, path, body)
+    return answer.status, json.loads(text)
 
 
 def _show_review(connection: http.client.HTTPSConnection, body: bytes, phase: str) -> None:

@@ -17,7 +17,7 @@ from gunicorn.glogging import Logger
 from uvicorn_worker import UvicornWorker
 
 from webhook.gunicorn.connection import Connection
-from webhook.settings import LogLevel, Settings
+from webhook.settings import LogLevel, Role, Settings
 
 #: Seconds without a sign of life from its main loop after which a worker is killed; gunicorn's own value. And
 #: those between a worker's own end and the arbiter's SIGKILL.
@@ -109,7 +109,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             "proc_name": "evenkeel",
             "bind": f"fd://{self._descriptor}",
             "worker_class": type("Worker", (Worker,), {"CONFIG_KWARGS": of_uvicorn}),
-            "workers": settings.workers,
+            "workers": settings.workers + (settings.role is Role.ALL),
             "timeout": _HEARTBEAT_S,
             "graceful_timeout": math.ceil(settings.drain_s + settings.graceful_timeout_s + _KILL_MARGIN_S),
             # Before the fork: what cannot be read stops the start, not every worker in turn.

@@ -67,16 +67,21 @@ class Connection(HttpToolsProtocol):
         return self._since + (self.settings.keepalive_s if self.is_idle else self.settings.read_timeout_s)
 
     def connection_made(self, transport: Any) -> None:  # a transport of uvloop
-        """Begin the handshake here, and not where uvicorn listens: a client that says nothing has a limit."""
-        if tls := transport.get_extra_info("ssl_object"):
+        """Begin the handshake here, and not where uvicorn listens: a client that says nothing has a limit.
+
+        Who comes by a Unix socket is our own process, and nothing is encrypted.
+        """
+        tls, sock = (transport.get_extra_info(name) for name in ("ssl_object", "socket"))
+        if tls or sock.family == socket.AF_UNIX:
             super().connection_made(transport)
             self._opening, self._is_encrypted, self._since = None, True, time.monotonic()
-            if certificate := tls.getpeercert(binary_form=True):
+            if not tls:
+                self.all_open.add(self)
+            elif certificate := tls.getpeercert(binary_form=True):
                 self._extensions = {"tls": {"client_cert_chain": [certificate]}}
             return
         if self._has_room():
             self.all_open.add(self)
-            sock = transport.get_extra_info("socket")
             own = socket.fromfd(sock.fileno(), sock.family, sock.type)
             self._opening = self.loop.create_task(self._shake_hands(own))
         transport.abort()

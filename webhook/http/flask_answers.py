@@ -8,13 +8,19 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
-from webhook.http.child_processes import Limit, LimitError
+from webhook.fork_server import Limit, LimitError
 from webhook.http.problems import JSON, RefusalError
+
+if TYPE_CHECKING:
+    from webhook.http.state import ServerState
+
+#: Where an app keeps the state of the server.
+STATE_KEY: Final = "evenkeel"
 
 #: Bytes of an answer below which gzip saves nothing worth its time. A packet holds more.
 _LEAST_BYTES: Final = 1024
@@ -29,6 +35,11 @@ _STATUSES = {
     Limit.MEMORY: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     Limit.KILLED: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
+
+
+def current_state() -> ServerState:
+    """Return the state of the server that answers a request."""
+    return cast("ServerState", current_app.extensions[STATE_KEY])
 
 
 def answer_errors(

@@ -17,7 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from webhook.http.api_routes import API_ROUTES
+from webhook.fork_server import Limit
 from webhook.http.body import (
     BodyReader,
     ClientGoneError,
@@ -26,7 +26,6 @@ from webhook.http.body import (
     Send,
     announced_length,
 )
-from webhook.http.child_processes import Limit
 from webhook.http.limits import BusyError
 from webhook.http.problems import JSON, RefusalError
 from webhook.http.state import ServerState
@@ -47,10 +46,9 @@ class Guarded(NamedTuple):
     limit: Callable[[Settings], int] | None
 
 
-#: Every route that needs authorization.
+#: Every route that needs authorization, but those of the API.
 GUARDED: Final[Mapping[str, Guarded]] = {
-    "/metrics": Guarded(frozenset({"GET", "HEAD"}), Resource.METRICS, None),
-    **{path: Guarded(frozenset({"POST"}), route.resource, route.limit) for path, route in API_ROUTES.items()},
+    "/metrics": Guarded(frozenset({"GET", "HEAD"}), Resource.METRICS, None)
 }
 
 
@@ -71,10 +69,12 @@ class Pages:
     Args:
         state: What the process knows.
         app: The Flask app.
+        guarded: The routes that need authorization.
     """
 
-    def __init__(self, state: ServerState, app: WSGIApplication) -> None:
+    def __init__(self, state: ServerState, app: WSGIApplication, guarded: Mapping[str, Guarded]) -> None:
         self._state = state
+        self._guarded = guarded
         self._app = app
         self._bodies = BodyReader()
         # It starts no thread before it is used, which is after the fork.
@@ -96,7 +96,7 @@ class Pages:
 
     async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
         environ = _environ(scope)
-        guarded = GUARDED.get(scope["path"])
+        guarded = self._guarded.get(scope["path"])
         if guarded is None or scope["method"] not in guarded.methods:
             return await self._in_thread(partial(self._call, environ))
         check = partial(self._state.access.check, environ, guarded.resource)
@@ -154,7 +154,8 @@ class Pages:
 
 def _environ(scope: Scope) -> WSGIEnvironment:
     """Return the WSGI environment of a request, without its body."""
-    host, port = scope["server"]
+    # A Unix socket has neither.
+    host, port = scope["server"] or ("localhost", 0)
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",

@@ -1,7 +1,7 @@
 """Reviews that cannot be answered at once: what they wait for, how long, and how many of them.
 
 Only those wait: the event loop answers others meanwhile. Previews of existing workloads are computed in a
-child process, and no lock is held.
+thread, a workload at a time, as the status of policies is: each costs what a review of it would.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from policies.config.context import STRANGER
 from webhook.admission.reply import Reply, reply_to
 from webhook.admission.respond import RefusedReview, respond
 from webhook.admission.review import ReviewRequest
-from webhook.http.child_processes import Limit, LimitError
 from webhook.http.state import LONGEST_PREVIEW_S, ServerState
 from webhook.telemetry.logs import LOGGER
 
@@ -36,10 +35,8 @@ _WAIT_TURN_S: Final = 0.01
 
 #: Previews that wait for one another; more than people change policies at once.
 MOST_PREVIEWS: Final = 8
-#: Seconds that are kept for what comes after the last workload: a child that ends, and the answer.
+#: Seconds that are kept for what comes after the last workload: the answer.
 _RESERVE_S: Final = 0.2
-#: What is said of limits that are those of the review, not of the server.
-_NO_TIME: Final = {Limit.TIMEOUT: "there was no time", Limit.BUSY: "other requests took all of the time"}
 
 
 class BegunReview(NamedTuple):
@@ -122,7 +119,6 @@ class ReviewWaits:
         async with asyncio.timeout(deadline - time.monotonic()):
             await self._preview_turn.acquire()
         try:
-            # In a thread, which waits for a child process.
             work = partial(preview_change, change, self._state, deadline=deadline)
             return await asyncio.get_running_loop().run_in_executor(None, work)
         finally:
@@ -151,31 +147,21 @@ def preview_change(
         return []
     if before.cluster is None:
         return [not_looked_at(before.withheld)]
-    of_namespace = change.name if isinstance(change, NamespaceChange) else ""
-    policies = () if isinstance(change, NamespaceChange) else with_policy(change)
-    last = deadline - _RESERVE_S
-
-    def compute() -> list[str]:
-        if isinstance(change, NamespaceChange):
+    found, last = workloads(), deadline - _RESERVE_S
+    if isinstance(change, NamespaceChange):
+        found = found.narrowed(change.name, None)
+        with before.reading():
             after = before.with_namespace(*change)
-        else:
-            # Here, for many policies take a while to index.
-            after = before.with_policies(policies)
-        preview = preview_workloads(
-            workloads.narrowed(of_namespace, None),
-            before,
-            after,
-            today=datetime.now(UTC).date(),
-            in_time=lambda: time.monotonic() < last,
-        )
-        return preview_warnings(preview)
+    else:
+        after = before.with_policies(with_policy(change))
 
-    try:
-        return state.previews.run(
-            compute, frozen=before.reading, timeout_s=max(0.0, deadline - time.monotonic())
-        )
-    except LimitError as error:
-        return [not_looked_at(_NO_TIME.get(error.limit, error.message))]
+    def in_time() -> bool:
+        # Reviews that wait for the interpreter get it after each workload, not after some milliseconds.
+        time.sleep(0)
+        return time.monotonic() < last
+
+    today = datetime.now(UTC).date()
+    return preview_warnings(preview_workloads(found, before, after, today=today, in_time=in_time))
 
 
 def not_looked_at(why: str) -> str:

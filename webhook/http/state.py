@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from webhook.admission.budget import RESERVED_SHARE
 from webhook.admission.current_context import CurrentContext
 from webhook.admission.dear_forecasts import DearForecasts
 from webhook.component import Component
+from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
-from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
-from webhook.settings import Settings
-from webhook.telemetry.logs import EventLog
+from webhook.settings import Role, Settings
+from webhook.telemetry.logs import LOGGER, EventLog
 
 if TYPE_CHECKING:
     from policies.config.spread_policy import SpreadPolicy
@@ -29,20 +32,15 @@ if TYPE_CHECKING:
 #: Seconds after which a worker reports the state of its components as metrics again. Below the usual interval
 #: of scrapes.
 _OBSERVE_EVERY_S: Final = 5.0
+#: What a fork server prepares for the API.
+HELD: Final = "webhook.http.held_cluster:prepare_answers"
 #: Seconds that a preview takes at most, whatever timeout a request gives itself: what ours give the webhooks
 #: of policies, but for what is kept of it.
 LONGEST_PREVIEW_S: Final = 3.0 * (1 - RESERVED_SHARE)
-#: Bytes beyond those of the server: a preview keeps what it found, and none of what it read.
-_MEMORY_BYTES: Final = 128 * 2**20
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def preview_processes() -> ChildProcesses:
-    """Return the processes of previews: one at a time, apart from those of /v1, which needs credentials."""
-    return ChildProcesses(ResourceLimits(timeout_s=LONGEST_PREVIEW_S, memory_bytes=_MEMORY_BYTES))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +48,9 @@ class ServerState:
     """Built once before the workers are forked; afterwards each worker has its own copy."""
 
     settings: Settings  #: The server's settings.
+    role: Role = Role.ALL  #: What the process serves.
+    #: Where requests of the API are handed to another process; None where there is none.
+    api_socket: Path | None = None
     current: CurrentContext  #: What reviews are decided by.
     telemetry: Telemetry  #: The metrics.
     events: EventLog  #: The log.
@@ -61,10 +62,11 @@ class ServerState:
     forecasts: DearForecasts = field(init=False, default_factory=DearForecasts)
     #: Lets the requests that take long have half of the threads.
     computing: MaxConcurrent = field(init=False)
-    children: ChildProcesses = field(init=False)  #: The processes that compute the answers of /v1.
-    #: Those that compute what a policy changes.
-    previews: ChildProcesses = field(init=False, default_factory=preview_processes)
-    workloads: ClusterWorkloads | None = None  #: The workloads of the cluster; None if there is no cluster.
+    #: The process that holds what answers of /v1 are computed from; it is started when it is needed.
+    forks: ForkServer = field(default_factory=lambda: ForkServer(HELD))
+    children: ChildProcesses = field(init=False)  #: The processes that it forks to compute them.
+    #: Returns the workloads of the cluster as they are now; None if there is no cluster.
+    workloads: Callable[[], ClusterWorkloads] | None = None
     #: Returns the policies that would be in force with another one of the cluster; None where the cluster has
     #: none.
     with_policy: Callable[[SpreadPolicy], tuple[SpreadPolicy, ...]] | None = None
@@ -82,12 +84,22 @@ class ServerState:
             timeout_s=self.settings.request_timeout_s,
             memory_bytes=self.settings.max_request_memory_bytes,
         )
-        self.children = ChildProcesses(budget)
+        self.forks.hand_over(self._held)
+        self.children = ChildProcesses(self.forks, budget)
+
+    def _held(self) -> object:
+        """Return what the fork server begins with."""
+        from webhook.http.held_cluster import HeldCluster  # noqa: PLC0415  # only the API needs it
+
+        return HeldCluster(self.current.context, None if self.workloads is None else self.workloads())
 
     def begin(self) -> None:
         """Start the components: called once in each worker, after the fork."""
         # Those of the process that it was forked from.
         self.events.take_dropped()
+        if self.role is not Role.ADMISSION:
+            # First: it is handed what is known before others change it.
+            self.forks.start()
         for component in self.components:
             component.start()
 
@@ -98,8 +110,7 @@ class ServerState:
     def end(self) -> None:
         """Stop what ``begin`` started, and what requests did."""
         # Threads wait for them, and the process for its threads.
-        self.children.end()
-        self.previews.end()
+        self.forks.end()
         for component in reversed(self.components):
             component.stop()
 
@@ -114,6 +125,10 @@ class ServerState:
 
     def tick(self) -> None:
         """Observe if the last time is a while ago: of several workers only one answers a scrape."""
+        if self.forks.failed and not self.draining:
+            # Another process takes the place of this one, and lists the cluster anew.
+            LOGGER.error("fork_server_failed")
+            os.kill(os.getpid(), signal.SIGTERM)
         now = self.monotonic()
         if now >= self._observe_again:
             self._observe_again = now + _OBSERVE_EVERY_S

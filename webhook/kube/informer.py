@@ -6,7 +6,9 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+from policies.model.cluster_kinds import LIST_NAMES
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
@@ -18,6 +20,20 @@ from webhook.workload_store import WorkloadStore
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
 #: nothing any more.
 _STOP_S = 5.0
+
+
+class ToldStore:
+    """A store that another process keeps: it is told of each object, and says what is wrong with it."""
+
+    def __init__(self, tell: Callable[..., Any]) -> None:
+        """Tell it nothing yet.
+
+        Args:
+            tell: Calls a method of the other process by its name; returns the result, or raises the error.
+        """
+        self.apply, self.remove, self.names, self.count, self.set_unread = (
+            partial(tell, f"store.{name}") for name in ("apply", "remove", "names", "count", "set_unread")
+        )
 
 
 class ClusterCache:
@@ -33,6 +49,7 @@ class ClusterCache:
         api: ApiServer,
         *,
         workloads: ClusterWorkloads | None = None,
+        told: ToldStore | None = None,
         clock: Callable[[], float] = time.monotonic,
         backoff: Callable[[], Backoff] = Backoff,
         max_age_s: float = math.inf,
@@ -43,13 +60,16 @@ class ClusterCache:
             api: The API server; any number of caches may share one.
             workloads: What is to hold the workloads, with their pending pods unless it says so; None to
                 follow none.
+            told: What has the objects in another process; None to keep them here.
             clock: Seconds that never go back.
             backoff: Makes the pauses between the attempts of one kind.
             max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
         """
         self.index = ClusterIndex()
         self.store = None if workloads is None else WorkloadStore(self.index, workloads)
-        resources = WATCHED_RESOURCES if workloads is None or workloads.bound_only else WITH_PENDING_PODS
+        bound_only = workloads is None or workloads.bound_only
+        self._resources = WATCHED_RESOURCES if bound_only else WITH_PENDING_PODS
+        store = told or self.store or self.index
         self._clock = clock
         # It may last half as much more, and then there must be time to begin the next one.
         watch_s = min(WATCH_S, max_age_s / 3)
@@ -57,13 +77,13 @@ class ClusterCache:
             Reflector(
                 api,
                 resource,
-                self.store or self.index,
+                store,
                 clock=clock,
                 backoff=backoff(),
                 watch_s=watch_s,
-                availability=partial(self.index.set_unread, resource.key),
+                availability=partial(store.set_unread, resource.key),
             )
-            for resource in resources
+            for resource in self._resources
         ]
 
     def start(self) -> None:
@@ -109,6 +129,14 @@ class ClusterCache:
             for reflector in self._reflectors
             if reflector.refused_s() > longer_s and not reflector.tolerated
         ]
+
+    def unread(self) -> dict[str, str]:
+        """Return why the cluster is read without some kinds, by their lists in answers."""
+        return {
+            LIST_NAMES[resource.key]: reflector.record.unread
+            for resource, reflector in zip(self._resources, self._reflectors, strict=True)
+            if reflector.record.unread
+        }
 
     def left_out(self) -> list[LeftOutObject]:
         """Return the objects that cannot be read."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from functools import partial
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from planning.audit.audit import workload_skew
 from planning.audit.workload_audit import WorkloadAudit
@@ -16,12 +18,14 @@ from policies.admission.review_cost import ReviewCost
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.model.step_counter import StepCounter, TooManyStepsError
+from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Confidential, Elect, LeaderComponent, Throttle
 from webhook.telemetry.logs import LOGGER, ProblemLog
 from webhook.telemetry.skew_metrics import SkewReport
-from webhook.workload_store import WorkloadStore
 
+#: Objects that one child looks at: some tenth of a second, in which no question is answered.
+PART: Final = 100
 #: The share of a core that measuring may use; what watching adds stays within the rest of a twentieth.
 SHARE: Final = 0.04
 #: Seconds between the begins of two sweeps at least: half the usual interval of scrapes.
@@ -34,46 +38,93 @@ class SweepEndedError(Exception):
     """The sweep was ended before all workloads were measured: its figures are not those of the cluster."""
 
 
+class Held(Protocol):
+    """What a fork server holds."""
+
+    @property
+    def context(self) -> AdmissionContext:
+        """What constraints are in force by, with the cluster."""
+
+    @property
+    def workloads(self) -> ClusterWorkloads | None:
+        """The workloads of the cluster."""
+
+
+class MeasuredPart(NamedTuple):
+    """The spread of some workloads."""
+
+    workloads: tuple[WorkloadAudit, ...]  #: The workloads.
+    problems: tuple[str, ...]  #: Of each that could not be measured, why.
+    last: WorkloadRef | None  #: After which object it goes on; None if these were the last ones.
+    processor_s: float  #: Seconds of processor time that they took.
+
+
+#: Has a child of the fork server compute something of what that holds.
+Ask: TypeAlias = Callable[[Callable[[Held], MeasuredPart]], MeasuredPart]
+
+
 def sweep(
-    workloads: ClusterWorkloads,
-    context: Callable[[], AdmissionContext],
-    throttle: Throttle,
+    ask: Ask,
+    check: Callable[[], None],
+    charge: Callable[[float], None],
     *,
     clock: Callable[[], float] = time.time,
 ) -> SkewReport:
-    """Measure the spread of every workload.
-
-    The lock of the index is held for one workload at a time, as a review holds it. A workload that would hold
-    it for longer than a review may is not measured.
+    """Measure the spread of every workload, a part of them in one child.
 
     Args:
-        workloads: The workloads; no other thread changes them.
-        context: Returns what constraints are in force by, or raises ``SweepEndedError``.
-        throttle: Rests after each workload.
+        ask: Has a part measured.
+        check: Raises ``SweepEndedError`` if the cluster cannot be measured any more.
+        charge: Is told the seconds of processor time that a part took, and rests.
         clock: Returns the seconds since 1970.
 
     Raises:
         SweepEndedError: The cluster cannot be measured any more.
     """
     # A cache that is not synced may have no workload yet, of which nothing would be wrong.
-    _cluster_of(context())
+    check()
     began = clock()
+    parts = [ask(measure_part)]
+    charge(parts[-1].processor_s)
+    while (last := parts[-1].last) is not None:
+        check()
+        parts.append(ask(partial(measure_part, after=last)))
+        charge(parts[-1].processor_s)
+    check()
+    return SkewReport(
+        began,
+        clock() - began,
+        tuple(found for part in parts for found in part.workloads),
+        tuple(text for part in parts for text in part.problems),
+    )
+
+
+def measure_part(held: Held, *, after: WorkloadRef | None = None) -> MeasuredPart:
+    """Measure the spread of the workloads after one; what takes more than a review may is left out.
+
+    Raises:
+        SweepEndedError: There is no cluster.
+    """
+    began, cluster, workloads = time.process_time(), held.context.cluster, held.workloads
+    if cluster is None or workloads is None:
+        raise SweepEndedError(held.context.withheld)
+    keys = workloads.keys()
+    start = 0 if after is None else bisect_right(keys, after)
+    end = start + PART
     measured: list[WorkloadAudit] = []
     problems: list[str] = []
-    for entry in workloads.each():
-        if entry is not None:
-            found = _measure(entry, context())
-            if isinstance(found, str):
-                problems.append(f"{entry.kind} {entry.workload.namespace}/{entry.name}: {found}")
-            else:
-                measured.append(found)
-        throttle.rest()
-    return SkewReport(began, clock() - began, tuple(measured), tuple(problems))
+    for entry in filter(None, workloads.each(slice(start, end))):
+        found = _measure(entry, held.context, cluster)
+        if isinstance(found, str):
+            problems.append(f"{entry.kind} {entry.workload.namespace}/{entry.name}: {found}")
+        else:
+            measured.append(found)
+    last = keys[end - 1] if end < len(keys) else None
+    return MeasuredPart(tuple(measured), tuple(problems), last, time.process_time() - began)
 
 
-def _measure(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit | str:
+def _measure(entry: ClusterWorkload, context: AdmissionContext, cluster: ClusterIndex) -> WorkloadAudit | str:
     """Return the spread of a workload, or why it cannot be measured."""
-    cluster = _cluster_of(context)
     try:
         with cluster.reading(_steps_of(entry, cluster)):
             return workload_skew(entry, context)
@@ -83,18 +134,11 @@ def _measure(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit
         return f"{type(error).__name__}: {error}"
 
 
-def _cluster_of(context: AdmissionContext) -> ClusterIndex:
-    if context.cluster is None:
-        raise SweepEndedError(context.withheld)
-    return context.cluster
-
-
 def _steps_of(entry: ClusterWorkload, cluster: ClusterIndex) -> StepCounter:
-    """Return the steps that measuring a workload may take, or it would hold up events and reviews."""
-    with cluster.reading():
-        table = cluster.pods_of(entry.workload.namespace)
-        nodes, pods = cluster.node_count, 0 if table is None else len(table)
-    return ReviewCost(entry.workload, None).forecast_steps(nodes=nodes, pods=pods)
+    """Return the steps that measuring a workload may take, or one would hold up all others."""
+    table = cluster.pods_of(entry.workload.namespace)
+    pods = 0 if table is None else len(table)
+    return ReviewCost(entry.workload, None).forecast_steps(nodes=cluster.node_count, pods=pods)
 
 
 class SkewSink(Protocol):
@@ -115,8 +159,8 @@ class SkewController(LeaderComponent):
 
     def __init__(
         self,
-        store: WorkloadStore,
-        context: Callable[[], AdmissionContext],
+        ask: Ask,
+        withheld: Callable[[], str],
         *,
         elect: Elect,
         sinks: Sequence[SkewSink],
@@ -125,18 +169,19 @@ class SkewController(LeaderComponent):
         """Nothing is measured or sent yet.
 
         Args:
-            store: The workloads.
-            context: Returns what constraints are in force by, without a cluster while its cache is stale.
+            ask: Has a child of the fork server compute something.
+            withheld: Returns why the cluster cannot be measured now; empty if it can.
             elect: Stands for election.
             sinks: What takes the results.
             every_s: Seconds between the begins of two sweeps at least.
         """
         super().__init__("skew", elect=elect, event="skew_leading")
-        self._store = store
+        self._ask = ask
         self._sinks = sinks
         self._every_s = every_s
         self._problems = ProblemLog()
-        self._context = context
+        self._withheld = withheld
+        self._spent_s = 0.0
         self._not_measured = 0
 
     def warnings(self) -> list[str]:
@@ -163,9 +208,14 @@ class SkewController(LeaderComponent):
 
     def _sweep(self) -> float:
         """Measure once and hand the result out; take back what was handed out if there is none."""
-        throttle = Throttle(SHARE, self.pause)
+        throttle = Throttle(SHARE, self.pause, used=lambda: self._spent_s)
+
+        def charge(seconds: float) -> None:
+            self._spent_s += seconds
+            throttle.rest()
+
         try:
-            report = sweep(self._store.workloads(), self._usable_context, throttle)
+            report = sweep(self._ask, self._check, charge)
             for sink in self._sinks:
                 sink.take(report)
             self._report(report)
@@ -179,10 +229,9 @@ class SkewController(LeaderComponent):
             return self._every_s
         return max(0.0, self._every_s - report.seconds)
 
-    def _usable_context(self) -> AdmissionContext:
-        if not self.leading:
-            raise SweepEndedError("this process leads no more")
-        return self._context()
+    def _check(self) -> None:
+        if why := self._withheld() if self.leading else "this process leads no more":
+            raise SweepEndedError(why)
 
     def _clear(self) -> None:
         self._not_measured = 0

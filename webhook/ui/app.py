@@ -16,9 +16,8 @@ from typing import Final
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
-from policies.config.form import prepare
 from policies.manifests.wire import dumps
-from webhook.http.child_processes import AbandonedError, LimitError
+from webhook.fork_server import AbandonedError, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.problems import JSON, RefusalError
 from webhook.kube.api_server import ClusterError
@@ -67,8 +66,6 @@ def create_page(readings: Readings, files: Mapping[str, BuiltFile], access: Page
     app.url_map.merge_slashes = False
     app.before_request(lambda: _check_origin(access))
     for route in ROUTES:
-        if route.body is not None:
-            prepare(route.body)
         view = _view(route, readings, access)
         app.add_url_rule(route.path, f"{route.method} {route.path}", view, methods=[route.method])
     app.add_url_rule("/", "index", lambda: _file(files, INDEX))
@@ -125,11 +122,9 @@ def _answer(route: PageRoute, state: PageState, names: Mapping[str, str], body: 
         work = route.compute(state, names, body)
         if isinstance(work, bytes):
             return work
-        # As the index is when the request comes; if the person does something else meanwhile, it ends.
+        # If the person does something else meanwhile, it ends.
         client = request.environ.get("werkzeug.socket")
-        found = state.children.run(
-            work, frozen=state.cluster.index.reading, client=None if client is None else client.fileno()
-        )
+        found = state.children.run(work, client=None if client is None else client.fileno())
         asked = route.remote and state.cluster.remote is not None
         return answer_of(state.cluster, route.remote, found) if asked else found
     except ProblemsError as error:

@@ -14,7 +14,7 @@ from planning.audit.json import AuditedWorkload, audited_workload
 from planning.audit.workload_audit import WorkloadAudit
 from policies.manifests.wire import INLINE, Count, Form, dumps
 from policies.model.workload_ref import WorkloadRef
-from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
+from webhook.fork_server import ChildProcesses, ForkServer, LimitError, ResourceLimits
 from webhook.ui.cluster import PageCluster
 
 #: Objects that are looked at in one piece: about a second in a large cluster, so that the first come soon.
@@ -51,9 +51,10 @@ class AuditProgress(NamedTuple):
 class BackgroundAudit:
     """Audits every workload of a cluster in a thread that waits for child processes."""
 
-    def __init__(self, cluster: PageCluster) -> None:
+    def __init__(self, cluster: PageCluster, server: ForkServer) -> None:
         self._cluster = cluster
-        self._children = ChildProcesses(_LIMITS)
+        self._children = ChildProcesses(server, _LIMITS)
+        self._ended = False
         self._found: list[bytes] = []
         self._audited = 0
         self._total = len(cluster.objects.workloads)
@@ -69,7 +70,7 @@ class BackgroundAudit:
 
     def end(self) -> None:
         """End it, wherever it is."""
-        self._children.end()
+        self._ended = True
         if self._thread.is_alive():
             self._thread.join()
 
@@ -91,9 +92,10 @@ class BackgroundAudit:
     def _run(self) -> None:
         try:
             for start in range(0, self._total, PIECE):
+                if self._ended:
+                    break
                 piece = slice(start, min(start + PIECE, self._total))
-                work = partial(audit_piece, self._cluster, piece)
-                self._found += self._children.run(work, frozen=self._cluster.index.reading)
+                self._found += self._children.run(partial(audit_piece, piece=piece))
                 self._audited = piece.stop
         except LimitError as error:
             self._error = f"the audit ended early: {error.message}"

@@ -64,6 +64,10 @@ class PageAutoscaler(NamedTuple):
     documents: AutoscaleField  #: The ``autoscale`` of a request for it.
 
 
+def _elsewhere(route: str, _request: bytes) -> bytes:
+    raise ValueError(f"{route} is requested by the process that has the connection")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PageCluster:
     """A cluster at one moment, and what its pods are evaluated by."""
@@ -84,6 +88,10 @@ class PageCluster:
     remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
     #: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process is handed over: it has no connections."""
+        return {**self.__dict__, "fetch": None, "remote": self.remote and _elsewhere}
 
     @cached_property
     def bound(self) -> BoundPods:

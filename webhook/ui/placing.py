@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
-import orjson
-
 from planning.explain import json as explain_json
 from planning.explain import score_json
 from planning.explain.explain import explain_object
@@ -179,6 +177,6 @@ def explain_remotely(cluster: PageCluster, obj: Mapping[str, Any]) -> Explanatio
     """
     request = dumps(ScoreRequest(pod=dict(obj)))
     try:
-        return ExplanationText(orjson.Fragment(answer_of(cluster, "/v1/explain", request)), [])
+        return ExplanationText(answer_of(cluster, "/v1/explain", request), [])
     except ProblemsError as error:
         return ExplanationText(None, error.problems)

@@ -6,7 +6,6 @@ cluster changed, and takes its place when it is whole.
 
 from __future__ import annotations
 
-import gc
 import gzip
 import os
 import threading
@@ -19,7 +18,7 @@ from typing import Final, NamedTuple
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import Count, dumps
-from webhook.http.child_processes import ChildProcesses, ResourceLimits
+from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
 from webhook.ui.background_audit import BackgroundAudit
 from webhook.ui.change_watch import ChangeWatch, ReadHashes
 from webhook.ui.cluster import PageCluster
@@ -63,6 +62,7 @@ class PageState:
     map: bytes  #: Where every pod is, JSON.
     packed_map: bytes  #: The same, gzip.
     audit: BackgroundAudit  #: The audit of its workloads.
+    server: ForkServer  #: The process that holds the cluster, too, and forks them.
     children: ChildProcesses  #: The processes that compute answers.
     readings: Readings | None = None  #: What reads the cluster again; None until it is served.
 
@@ -70,38 +70,22 @@ class PageState:
     def of(cls, cluster: PageCluster) -> PageState:
         """Return the state for a cluster that was read; nothing is computed yet but its map."""
         text = dumps(cluster_map(cluster))
-        state = cls(
+        server = ForkServer("webhook.ui.routes:prepare_answers")
+        server.hand_over(lambda: cluster)
+        limits = ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES, processor_s=PROCESSOR_S)
+        return cls(
             cluster=cluster,
             map=text,
             packed_map=gzip.compress(text, _LEVEL, mtime=0),
-            audit=BackgroundAudit(cluster),
-            children=ChildProcesses(
-                ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES, processor_s=PROCESSOR_S),
-                at_once=os.cpu_count() or 1,
-            ),
+            audit=BackgroundAudit(cluster, server),
+            server=server,
+            children=ChildProcesses(server, limits, at_once=os.cpu_count() or 1),
         )
-        _freeze()
-        return state
-
-    def following(self, cluster: PageCluster) -> PageState:
-        """Return the state for a cluster that was read after this one, with the same child processes."""
-        text = dumps(cluster_map(cluster))
-        packed = gzip.compress(text, _LEVEL, mtime=0)
-        state = replace(self, cluster=cluster, map=text, packed_map=packed, audit=BackgroundAudit(cluster))
-        gc.unfreeze()
-        gc.collect()
-        _freeze()
-        return state
 
     def end(self) -> None:
         """End all work."""
-        self.children.end()
+        self.server.end()
         self.audit.end()
-
-
-def _freeze() -> None:
-    """Leave what there is alone: a moment does not change, and a child copies no page of memory for it."""
-    gc.freeze()
 
 
 #: Reads the cluster again; is given what is to be shown every object.
@@ -180,11 +164,12 @@ class Readings:
                 autoscale=shown.cluster.autoscale,
                 reading=shown.cluster.reading + 1,
             )
-            self.state = shown.following(cluster)
+            self.state = replace(PageState.of(cluster), readings=self)
             self.state.audit.start()
             if self._watch is not None:
                 self._watch.was_read(hashes)
             self._error = ""
+            # Its fork server ends when what was asked of it is answered, and nothing refers to it any more.
             shown.audit.end()
         except (EvenkeelError, OSError) as error:
             self._error = one_line(str(error))

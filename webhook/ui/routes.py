@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from planning.explain.json import ExplainAnswer
 from planning.explain.score_answer import ScoreAnswer
 from planning.what_if.simulate_json import SimulateAnswer
+from policies.config.form import prepare
 from policies.manifests.wire import Received, dumps
 from policies.model.workload_ref import WorkloadRef
 from webhook.requests.frame import RequestError, read_request
@@ -22,8 +23,8 @@ from webhook.ui.pending import PendingAnswer, pending
 from webhook.ui.readings import PageState, Readings, ReadingStatus
 from webhook.ui.workload_detail import WorkloadDetail, find_object, opened_manifest, workload_detail
 
-#: Computes an answer, JSON; runs in a child process.
-Work: TypeAlias = Callable[[], bytes]
+#: Computes an answer, JSON, of a cluster in a child process: a function of a module, or its ``partial``.
+Work: TypeAlias = Callable[[PageCluster], bytes]
 #: Computes something of a request's body, in a child process.
 Compute: TypeAlias = Callable[[PageCluster, Any], bytes]
 #: What the query of a request says.
@@ -80,7 +81,7 @@ def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     # A live cluster is read here: a child process has no connections.
     found = find_object(cluster, key)
     explained = None if cluster.remote is None else placing.explain_remotely(cluster, found.obj)
-    return partial(workload_detail, cluster, key, found, explained)
+    return partial(workload_detail, key=key, found=found, remote=explained)
 
 
 def _node(state: PageState, names: Names, _body: bytes) -> bytes:
@@ -104,12 +105,12 @@ def _named(names: Names, name: str) -> str:
     return value
 
 
-def _pending(state: PageState, _names: Names, _body: bytes) -> Work:
+def _pending(_state: PageState, _names: Names, _body: bytes) -> Work:
     """Return the pods without a node."""
-    return partial(pending, state.cluster)
+    return pending
 
 
-def _answer(cluster: PageCluster, form: type[Received], compute: Compute, body: bytes) -> bytes:
+def _answer(cluster: PageCluster, *, form: type[Received], compute: Compute, body: bytes) -> bytes:
     try:
         request: Received = read_request(form, body)
     except RequestError as error:
@@ -131,7 +132,7 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
 
     def work(state: PageState, _names: Names, body: bytes) -> Work:
         used = placing.remote_request if remote and state.cluster.remote is not None else compute
-        return partial(_answer, state.cluster, form, used, body)
+        return partial(_answer, form=form, compute=used, body=body)
 
     return PageRoute("POST", path, answer, work, form, remote)
 
@@ -157,3 +158,10 @@ ROUTES: Final = (
     _post("/api/suggest", bodies.SuggestBody, editing.EditedManifest, editing.suggest),
     _post("/api/patch", bodies.PatchBody, editing.PatchAnswer, editing.patch),
 )  # fmt: skip
+
+
+def prepare_answers() -> None:
+    """Read what bodies are checked by, once and not in every child."""
+    for route in ROUTES:
+        if route.body is not None:
+            prepare(route.body)

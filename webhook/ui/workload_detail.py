@@ -58,7 +58,7 @@ class WorkloadDetail(NamedTuple):
 class ExplanationText(NamedTuple):
     """Where the next pod of an object would go, JSON, or why that is not known."""
 
-    answer: orjson.Fragment | None
+    answer: bytes | None
     problems: list[ManifestProblem]
 
 
@@ -82,7 +82,7 @@ def workload_detail(
     """
     text = yaml.safe_dump(_shown(found.obj), sort_keys=False, allow_unicode=True, width=120)
     entry = read_manifest(text, cluster.context)
-    explained, problems = remote or _explained(cluster, key.namespace, entry)
+    explained, problems = _fragment(remote or _explained(cluster, key.namespace, entry))
     workload = read_workload(entry.value, cluster.context, namespace=key.namespace)
     pods, rolled_out = _pods(cluster, key, workload), is_rolled_out(workload)
     return dumps(WorkloadDetail(text, found.notes, explained, problems, pods, rolled_out, in_cluster=True))
@@ -98,7 +98,7 @@ def opened_manifest(cluster: PageCluster, body: ManifestBody) -> bytes:
         text = "no nodes were read to place it on: start evenkeel ui with --cluster and a snapshot"
         raise ProblemsError([request_problem("manifest", text)])
     entry = read_manifest(body.manifest, cluster.context)
-    explained, problems = _explained(cluster, cluster.namespace, entry)
+    explained, problems = _fragment(_explained(cluster, cluster.namespace, entry))
     # Nothing runs that it would replace.
     detail = WorkloadDetail(body.manifest, [], explained, problems, [], rolled_out=False, in_cluster=False)
     return dumps(detail)
@@ -115,7 +115,11 @@ def _explained(cluster: PageCluster, namespace: str, entry: ManifestObject) -> E
         found = explain_object(entry.value, context, cluster.objects.known, namespace=namespace)
     except PlacementError as error:
         return ExplanationText(None, field_problems(error.errors, entry))
-    return ExplanationText(orjson.Fragment(explain_json.render(found)), [])
+    return ExplanationText(explain_json.render(found), [])
+
+
+def _fragment(found: ExplanationText) -> tuple[orjson.Fragment | None, list[ManifestProblem]]:
+    return None if found.answer is None else orjson.Fragment(found.answer), found.problems
 
 
 def find_object(cluster: PageCluster, key: WorkloadRef) -> FoundObject:

@@ -28,7 +28,7 @@ def own(state: ServerState) -> ServerState:
     for obj in ITEMS:
         workloads(obj)
     current = CurrentContext(replace(state.current.context, cluster=an_index(ITEMS)))
-    return replace(state, current=current, workloads=workloads)
+    return replace(state, current=current, workloads=lambda: workloads)
 
 
 def test_json_and_text(own: ServerState) -> None:

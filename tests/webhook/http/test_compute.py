@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.webhook.http import broken_answers
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body, a_request
-from webhook.http import api_routes
+from webhook.http import api
 from webhook.http.state import ServerState
 
 JSON = "application/json"
@@ -44,7 +43,7 @@ def test_limits(state: ServerState, settings: dict[str, Any], body: bytes, statu
 
 def test_killed(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever kills the process that computes an answer leaves no client without one."""
-    monkeypatch.setattr(api_routes, "place_request", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(api, "answer", broken_answers.killed)
     answer = a_client(state).post("/v1/score", json=a_request())
 
     assert (500, JSON) == (answer.status_code, answer.mimetype)
@@ -52,7 +51,7 @@ def test_killed(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_own_errors(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake of ours in another process is logged with its place there, and answered as any."""
-    monkeypatch.setattr(api_routes, "place_request", lambda *_: 1 // 0)
+    monkeypatch.setattr(api, "answer", broken_answers.wrong)
     answer = a_client(state).post("/v1/score", json=a_request())
 
     assert (500, JSON) == (answer.status_code, answer.mimetype)

@@ -41,7 +41,7 @@ def test_document_is_valid() -> None:
 
 def test_every_route_is_described(state: ServerState) -> None:
     """The document has the routes of the app and of admission, with their methods, and no others."""
-    app = create_app(state)
+    app = create_app(state)[0]
     routes = {
         (rule.rule, method.lower()) for rule in app.url_map.iter_rules() for method in rule.methods or ()
     }

@@ -11,10 +11,10 @@ import pytest
 
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body
+from webhook.http.api import GUARDED
 from webhook.http.application import create_app
 from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.authorization.token_reviewer import AccessDecision, Result
-from webhook.http.pages import GUARDED
 from webhook.http.state import ServerState
 from webhook.rbac import Resource
 
@@ -75,7 +75,7 @@ def test_every_route_is_guarded_or_open(state: ServerState) -> None:
     """A route that is added shows nothing before somebody decides who may see it."""
     routes = {
         (method, rule.rule)
-        for rule in create_app(state).url_map.iter_rules()
+        for rule in create_app(state)[0].url_map.iter_rules()
         for method in (rule.methods or set()) - {"OPTIONS", "HEAD"}
     }
     guarded = {(method, path) for path, route in GUARDED.items() for method in route.methods - {"HEAD"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 from prometheus_client import CollectorRegistry
 
+from policies.admission import policy_preview
 from policies.config.context import STRANGER, AdmissionContext
 from policies.config.loader import build
 from policies.model.cluster_workloads import ClusterWorkloads
@@ -23,7 +24,6 @@ from tests.waiting import PATIENCE_S, pause
 from webhook.admission.current_context import CurrentContext
 from webhook.http import review_waits, state
 from webhook.http.admission import AdmissionRoutes
-from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.http.path_tokens import PathTokens
 from webhook.http.review_waits import MOST_PREVIEWS, MOST_WAITING
 from webhook.http.state import ServerState
@@ -79,7 +79,7 @@ class Server:
             current=current,
             telemetry=Telemetry("1", registry=CollectorRegistry()),
             events=EventLog(LogFormat.TEXT, LogLevel.ERROR, descriptor=2),
-            workloads=existing,
+            workloads=existing.copy,
             with_policy=controller.with_policy,
         )
         self.routes = AdmissionRoutes(self.state)
@@ -148,12 +148,9 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Server:
     """A server whose policies deny nothing in the namespace shop, which has a workload."""
-    made = Server(WEB, policies=(OF_TEAM,))
-    yield made
-    made.state.children.end()
-    made.state.previews.end()
+    return Server(WEB, policies=(OF_TEAM,))
 
 
 def test_a_policy(server: Server) -> None:
@@ -217,7 +214,6 @@ def test_little_time() -> None:
     """The answer comes in time, and says how many workloads were looked at."""
     many = Server(*(a_workload(name=f"w{number}") for number in range(3000)))
     last = many.warnings(a_policy(**DENY), timeout="400ms")[-1]
-    many.state.previews.end()
 
     assert " of 3000 existing workloads" in last or "were not looked at" in last
 
@@ -236,21 +232,26 @@ def test_a_review_that_cannot_wait(server: Server, *, waiting: int, timeout: str
     assert [] == server.warnings(_namespace(team="a"), _namespace(team="a"), timeout=timeout)
 
 
-def test_others_that_take_all_of_the_time(server: Server) -> None:
-    """A preview that found no process in time says so."""
-    server.state.previews._budget = ResourceLimits(timeout_s=0.1, memory_bytes=1)
-    with server.state.previews._turn:
-        (warning,) = server.warnings(a_policy(**DENY))
+def test_events_go_on_meanwhile(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock of the index is held for one workload at a time, and free between two."""
+    index, free = server.cache.index, list[bool]()
 
-    assert "other requests took all of the time" in warning
+    def is_free() -> bool:
+        lock: Any = index.reading()
+        if found := lock.acquire(blocking=False):
+            lock.release()
+        return bool(found)
 
+    def candidate(*arguments: Any) -> Any:
+        with ThreadPoolExecutor() as pool:
+            free.append(pool.submit(is_free).result())
+        return as_created(*arguments)
 
-def test_v1_takes_no_time_of_previews(server: Server) -> None:
-    """Nor do previews, which anyone can ask for, take any of those with credentials."""
-    with server.state.children._turn:
-        assert DENIED == server.warnings(a_policy(**DENY))[0]
-    with server.state.previews._turn:
-        assert 7 == server.state.children.run(lambda: 7)
+    as_created = policy_preview._as_created
+    monkeypatch.setattr(policy_preview, "_as_created", candidate)
+
+    assert [DENIED, COUNT] == server.warnings(a_policy(**DENY))
+    assert [True] == free
 
 
 def test_many_previews(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,14 +309,6 @@ def test_strangers(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     )
 
 
-def test_no_process(server: Server) -> None:
-    """A server that can start no child answers all the same."""
-    server.state.previews.end()
-    (warning,) = server.warnings(a_policy(**DENY))
-
-    assert "existing workloads were not looked at" in warning
-
-
 def test_a_bug_of_ours(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A preview that fails is no failure of the review."""
 
@@ -326,15 +319,3 @@ def test_a_bug_of_ours(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     (warning,) = server.warnings(a_policy(**DENY))
 
     assert "internal error" in warning
-
-
-def test_children_of_their_own_limits() -> None:
-    """A preview waits no longer for others than its review may take."""
-    children = ChildProcesses(ResourceLimits(timeout_s=60, memory_bytes=1 << 26))
-    with children._turn:
-        began = time.monotonic()
-        with pytest.raises(LimitError):
-            children.run(lambda: None, timeout_s=0.1)
-
-    # Of the minute that the others may take.
-    assert time.monotonic() - began < 30

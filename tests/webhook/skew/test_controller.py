@@ -22,10 +22,13 @@ from tests.planning.audit.test_workload_skew import DEMO, a_random_cluster
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
+from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
+from webhook.http.held_cluster import HeldCluster
+from webhook.http.state import HELD
+from webhook.kube.informer import ToldStore
 from webhook.skew.controller import SkewController
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
-from webhook.workload_store import WorkloadStore
 
 #: Value by metric and labels.
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -100,8 +103,8 @@ class Sink:
     reports: list[SkewReport] = field(default_factory=list)
     cleared: int = 0
     full: bool = False
-    #: The contexts to measure by; the last one counts.
-    contexts: list[AdmissionContext] = field(default_factory=lambda: [a_context()])
+    #: Why the cluster cannot be measured; empty if it can.
+    withheld: str = ""
 
     def take(self, report: SkewReport) -> None:
         self.reports.append(report)
@@ -120,16 +123,16 @@ def a_telemetry() -> Telemetry:
     return Telemetry("1", registry=CollectorRegistry())
 
 
-def a_context() -> AdmissionContext:
-    return AdmissionContext(policies=(), cluster=ClusterIndex())
-
-
 @pytest.fixture
 def led() -> Iterator[tuple[SkewController, Election, Sink]]:
     """Return a controller that sweeps without a pause once it leads."""
-    store = WorkloadStore(ClusterIndex(), ClusterWorkloads(WorkloadKinds()))
+    held = HeldCluster(
+        AdmissionContext(policies=(), cluster=ClusterIndex(), live=True), ClusterWorkloads(WorkloadKinds())
+    )
     election, sink = Election(), Sink()
-    controller = SkewController(store, lambda: sink.contexts[-1], elect=election, sinks=[sink], every_s=0.001)
+    controller = SkewController(
+        lambda work: work(held), lambda: sink.withheld, elect=election, sinks=[sink], every_s=0.001
+    )
     yield controller, election, sink
     controller.stop()
 
@@ -138,18 +141,20 @@ def led() -> Iterator[tuple[SkewController, Election, Sink]]:
     "objects", [pytest.param(DEMO, id="demo"), pytest.param(a_random_cluster(3), id="random")]
 )
 def test_a_scrape_has_what_an_audit_says(objects: list[dict[str, Any]], tmp_path: Path) -> None:
-    """The same cluster, watched on one side and read as a snapshot on the other."""
+    """The same cluster, told to another process on one side and read as a snapshot on the other."""
     telemetry, election = a_telemetry(), Election()
     expected = of_audit(objects)
     with serving(FakeApiServer()) as server:
         for obj in objects:
             server.put(obj)
-        cluster = a_cluster(tmp_path, server.url, workloads=ClusterWorkloads(WorkloadKinds()))
-        assert cluster.store is not None
+        forks, workloads = ForkServer(HELD), ClusterWorkloads(WorkloadKinds())
+        cluster = a_cluster(tmp_path, server.url, workloads=workloads, told=ToldStore(forks.tell))
+        context = AdmissionContext(policies=(), cluster=cluster.index, live=True)
+        forks.hand_over(lambda: HeldCluster(context, workloads))
         exporter = SkewExporter(telemetry, 1000)
-        context = AdmissionContext(policies=(), cluster=cluster.index)
+        ask = ChildProcesses(forks, ResourceLimits(timeout_s=PATIENCE_S, memory_bytes=1 << 30)).run
         controller = SkewController(
-            cluster.store, lambda: context, elect=election, sinks=[exporter], every_s=0.001
+            ask, lambda: "; ".join(cluster.unsynced()), elect=election, sinks=[exporter], every_s=0.001
         )
         cluster.start()
         eventually(lambda: cluster.synced)
@@ -163,7 +168,9 @@ def test_a_scrape_has_what_an_audit_says(objects: list[dict[str, Any]], tmp_path
         eventually(lambda: not [name for name, labels in samples(telemetry) if len(labels) > 1])
         controller.stop()
         cluster.stop()
+        forks.end()
 
+    assert 0 == cluster.index.node_count
     assert {} == before == samples(telemetry)
     assert len(expected) > 5
 
@@ -193,7 +200,7 @@ def test_a_stale_cache_is_not_measured(led: tuple[SkewController, Election, Sink
     election.began()
     sink.taken.acquire(timeout=PATIENCE_S)
     cleared = sink.cleared
-    sink.contexts.append(a_context().without_cluster("stale"))
+    sink.withheld = "stale"
 
     eventually(lambda: sink.cleared > cleared)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -10,15 +12,19 @@ from planning.audit.workload_audit import Risk
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_workload
 from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import an_index
-from webhook.component import Throttle
 from webhook.skew import controller as module
-from webhook.skew.controller import SweepEndedError, sweep
+from webhook.skew.controller import MeasuredPart, SweepEndedError, sweep
+from webhook.telemetry.skew_metrics import SkewReport
 
-HURRY = Throttle(1.0, lambda _seconds: None)
+
+class Held(NamedTuple):
+    """What a fork server holds."""
+
+    context: AdmissionContext
+    workloads: ClusterWorkloads | None
 
 
 def a_stateful_set(name: str, *constraints: dict[str, Any]) -> dict[str, Any]:
@@ -26,36 +32,68 @@ def a_stateful_set(name: str, *constraints: dict[str, Any]) -> dict[str, Any]:
     return obj | {"spec": obj["spec"] | {"replicas": 3}}
 
 
-def the_workloads(*objects: dict[str, Any]) -> ClusterWorkloads:
+def held(*objects: dict[str, Any], context: AdmissionContext | None = None) -> Held:
     found = ClusterWorkloads(WorkloadKinds())
     for obj in objects:
         found(obj)
-    return found
+    cluster = an_index([a_node("n1", "a"), *on("n1", 3)])
+    return Held(context or AdmissionContext(policies=(), cluster=cluster), found)
 
 
-def a_context(index: ClusterIndex | None = None) -> AdmissionContext:
-    return AdmissionContext(policies=(), cluster=index or an_index([a_node("n1", "a"), *on("n1", 3)]))
+class Sweeping(NamedTuple):
+    """Sweeps over what is held, in this process."""
+
+    held: Held
+    parts: list[MeasuredPart]
+    charged: list[float]
+    clock: Callable[[], float] = time.time
+
+    @classmethod
+    def over(cls, held: Held, clock: Callable[[], float] = time.time) -> Sweeping:
+        return cls(held, [], [], clock)
+
+    def __call__(self, check: Callable[[], None] = lambda: None) -> SkewReport:
+        return sweep(self.ask, check, self.charged.append, clock=self.clock)
+
+    def ask(self, work: Callable[[Any], MeasuredPart]) -> MeasuredPart:
+        self.parts.append(work(self.held))
+        return self.parts[-1]
 
 
 def test_every_workload_is_measured() -> None:
     """Invalid ones, too; the start and the duration are reported."""
     times = iter([100.0, 103.5])
-    found = sweep(
-        the_workloads(a_stateful_set("a", a_constraint()), a_stateful_set("b", a_constraint(maxSkew=0))),
-        a_context,
-        HURRY,
-        clock=lambda: next(times),
-    )
+    two = held(a_stateful_set("a", a_constraint()), a_stateful_set("b", a_constraint(maxSkew=0)))
+    found = Sweeping.over(two, lambda: next(times))()
 
     assert (100.0, 3.5, ()) == (found.measured_at, found.seconds, found.problems)
     assert ["a", "b"] == [each.name for each in found.workloads]
     assert Risk.INVALID is found.workloads[1].problems[0].risk
 
 
+def test_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child looks at some of them; what goes and comes between two parts moves no other."""
+    monkeypatch.setattr(module, "PART", 2)
+    cluster = held(*(a_stateful_set(f"w{number}") for number in range(5)))
+    sweeping = Sweeping.over(cluster)
+
+    def between() -> None:
+        if len(sweeping.parts) == 1 and cluster.workloads is not None:
+            cluster.workloads.remove("StatefulSet", "shop", "w0")
+            cluster.workloads.remove("StatefulSet", "shop", "w1")
+            cluster.workloads(a_stateful_set("w00"))
+
+    found = sweeping(between)
+
+    assert [f"w{number}" for number in range(5)] == [each.name for each in found.workloads]
+    assert 3 == len(sweeping.parts) == len(sweeping.charged)
+    assert [part.processor_s for part in sweeping.parts] == sweeping.charged
+
+
 def test_one_that_takes_too_long_is_left_out() -> None:
-    """It would hold the lock of the index that reviews and events wait for."""
+    """It would hold up all others."""
     many = [a_constraint(topologyKey=f"example.com/k{number}") for number in range(3000)]
-    found = sweep(the_workloads(a_stateful_set("a", *many), a_stateful_set("b")), a_context, HURRY)
+    found = Sweeping.over(held(a_stateful_set("a", *many), a_stateful_set("b")))()
 
     assert ["b"] == [each.name for each in found.workloads]
     assert found.problems[0].startswith("StatefulSet shop/a: its ")
@@ -68,35 +106,25 @@ def test_one_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyError("oops")
 
     monkeypatch.setattr(module, "workload_skew", fail)
-    found = sweep(the_workloads(a_stateful_set("a")), a_context, HURRY)
+    found = Sweeping.over(held(a_stateful_set("a")))()
 
     assert (("StatefulSet shop/a: KeyError: 'oops'",), ()) == (found.problems, found.workloads)
 
 
-def test_a_cache_that_becomes_stale_ends_it() -> None:
-    """Half of it would be old, and nothing would say which half."""
-    contexts = iter([a_context(), a_context(), a_context().without_cluster("stale")])
+@pytest.mark.parametrize("last", [0, 1], ids=["before it begins", "before it ends"])
+def test_a_cache_that_cannot_be_used_ends_it(last: int) -> None:
+    """Half of it would be old, and nothing would say which half; at first no workload may be there yet."""
+    sweeping = Sweeping.over(held(a_stateful_set("a")))
+
+    def check() -> None:
+        if len(sweeping.parts) == last:
+            raise SweepEndedError("stale")
 
     with pytest.raises(SweepEndedError, match="stale"):
-        sweep(the_workloads(a_stateful_set("a"), a_stateful_set("b")), lambda: next(contexts), HURRY)
+        sweeping(check)
 
 
-def test_a_cache_that_is_not_synced_is_not_measured() -> None:
-    """It has no workload yet; that would look as if nothing were wrong."""
-    with pytest.raises(SweepEndedError, match="not listed"):
-        sweep(the_workloads(), lambda: a_context().without_cluster("not listed"), HURRY)
-
-
-def test_the_lock_is_free_between_two_workloads() -> None:
-    """Events wait for one workload at most, and never while the sweep rests."""
-    index = an_index([a_node("n1", "a")])
-    free = []
-
-    class Resting(Throttle):
-        def rest(self, *, at_once: bool = False) -> None:
-            free.append(index.reading().acquire(blocking=False))  # type: ignore[attr-defined]
-
-    workloads = the_workloads(a_stateful_set("a"), a_stateful_set("b"))
-    sweep(workloads, lambda: a_context(index), Resting(1.0, lambda _seconds: None))
-
-    assert [True, True] == free
+def test_a_cluster_that_is_not_there() -> None:
+    """Nothing is measured."""
+    with pytest.raises(SweepEndedError, match="away"):
+        Sweeping.over(held(context=AdmissionContext(policies=()).without_cluster("away")))()

@@ -11,7 +11,7 @@ from policies.admission.decision import AdmissionVerdict, CacheMiss, Decision, S
 from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
 from webhook.admission.review import Phase, Review
-from webhook.http.child_processes import Limit
+from webhook.fork_server import Limit
 from webhook.telemetry.metrics import Telemetry
 
 

@@ -12,17 +12,26 @@ from policies.manifests.wire import dumps
 from tests.builders import a_constraint, a_workload
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_cluster, a_page_cluster
+from webhook.fork_server import ForkServer
 from webhook.ui import background_audit
 from webhook.ui.background_audit import BackgroundAudit
 from webhook.ui.cluster import PageCluster
 
 
 def _finished(cluster: PageCluster) -> BackgroundAudit:
-    found = BackgroundAudit(cluster)
+    server = ForkServer("webhook.ui.routes:prepare_answers")
+    server.hand_over(lambda: cluster)
+    found = BackgroundAudit(cluster, server)
     found.start()
     eventually(lambda: found.progress(10**6).done)
     found.end()
+    server.end()
     return found
+
+
+def failing_piece(_cluster: PageCluster, *, piece: slice) -> list[bytes]:
+    """Fail, in a child."""
+    raise ZeroDivisionError(piece)
 
 
 def _sent(background: BackgroundAudit, after: int) -> dict[str, Any]:
@@ -72,7 +81,7 @@ def test_rank() -> None:
 
 def test_an_audit_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workloads audited until then are kept, and the error is reported."""
-    monkeypatch.setattr(background_audit, "audit", lambda *_arguments: 1 / 0)
+    monkeypatch.setattr(background_audit, "audit_piece", failing_piece)
     found = _sent(_finished(a_page_cluster()), 0)
 
     assert found["done"]

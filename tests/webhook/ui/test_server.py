@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask
 from werkzeug.serving import ThreadedWSGIServer
 
-from planning.explain.explain import Explained, explain_object
+from policies.config.context import AdmissionContext
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.listener import open_listener
-from webhook.ui import placing
 from webhook.ui.bodies import MOST_TEXT_BYTES
+from webhook.ui.cluster import ClusterObjects, PageCluster
 from webhook.ui.readings import PageState
 from webhook.ui.server import LoopbackServer
 
@@ -48,40 +46,53 @@ def _status(port: int, method: str, path: str, body: str | None = None, **header
         connection.close()
 
 
-def _children() -> list[int]:
-    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    return [int(child) for file in found for child in file.read_text().split()]
+class GatedCluster:
+    """A cluster by which nothing is evaluated until a file is there; children share no more than that."""
+
+    def __init__(self, cluster: PageCluster, file: Path) -> None:
+        self.cluster, self.file = cluster, file
+
+    @property
+    def context(self) -> AdmissionContext:
+        """Wait."""
+        eventually(self.file.exists)
+        return self.cluster.context
+
+    @property
+    def objects(self) -> ClusterObjects:
+        """Those of the cluster."""
+        return self.cluster.objects
+
+    @property
+    def namespace(self) -> str:
+        """That of the cluster."""
+        return self.cluster.namespace
 
 
 class Gate:
-    """A page whose explanations wait until a file is there; children share no more than that."""
+    """A page whose explanations wait."""
 
     def __init__(self, file: Path) -> None:
-        self.state = PageState.of(a_page_cluster())
+        cluster = a_page_cluster()
+        self.state = PageState.of(cluster)
+        self.state.server.hand_over(lambda: GatedCluster(cluster, file))
+        self.state.server.start()
         self._file = file
-        # Other tests may have left some.
-        self._before = set(_children())
 
-    def children(self) -> set[int]:
+    def children(self) -> list[str]:
         """Return the processes that compute answers."""
-        return set(_children()) - self._before
+        pid = self.state.server._process.pid
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
     def open(self) -> None:
         """Let the explanations go on."""
         self._file.touch()
 
-    def explain(self, *arguments: Any, **names: Any) -> Explained:
-        """Explain when the gate is open."""
-        eventually(self._file.exists)
-        return explain_object(*arguments, **names)
-
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gate:
+def gate(tmp_path: Path) -> Gate:
     """A page whose explanations wait."""
-    gate = Gate(tmp_path / "open")
-    monkeypatch.setattr(placing, "explain_object", gate.explain)
-    return gate
+    return Gate(tmp_path / "open")
 
 
 def test_rebinding() -> None:
