@@ -37,9 +37,14 @@ class Resource(StrEnum):
     METRICS = "metrics"
 
 
+def api_service(service: str) -> str:
+    """Return the Service of the pods that answer ``/v1``, of an installation named by that of reviews."""
+    return f"{service}-api"
+
+
 def proxied(service: str) -> str:
-    """Return a Service as the proxy names it: scheme, name, port. Rights are granted on all of it."""
-    return f"https:{service}:https"
+    """Return that Service as the proxy names it: scheme, name, port. Rights are granted on all of it."""
+    return f"https:{api_service(service)}:https"
 
 
 def account_of(service: str) -> str:

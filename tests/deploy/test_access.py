@@ -43,11 +43,16 @@ CLIENT = {
     ("", "serviceaccounts/token", account_of(DEFAULT_SERVICE), "create"),
     *(
         ("", "services/proxy", name, verb)
-        for name in (proxied(DEFAULT_SERVICE), "https:evenkeel:443")
+        for name in (proxied(DEFAULT_SERVICE), "https:evenkeel-api:443")
         for verb in ("get", "create")
     ),
 }
 
+#: What the pods of the API add to an installation.
+API = {
+    (kind, f"evenkeel-api{'-cluster' if kind == 'ClusterRoleBinding' else ''}")
+    for kind in ("ClusterRoleBinding", "Deployment", "NetworkPolicy", "Service", "ServiceAccount")
+}
 METRICS = (GROUP, "metrics", "", "get")
 #: The rights to the replicas' own routes, as resources that no API server has.
 SHOWN = {(GROUP, "placements", "", "create"), (GROUP, "lintreports", "", "create"), METRICS}
@@ -67,9 +72,8 @@ def _rights(manifests: Manifests, kind: str, name: str) -> set[Right]:
 @pytest.mark.parametrize(
     ("kind", "name", "rights"),
     [
-        pytest.param(
-            "ClusterRole", "evenkeel", FOLLOWED | ASKED | REPORTED | TRUSTED, id="the server in the cluster"
-        ),
+        pytest.param("ClusterRole", "evenkeel-cluster", FOLLOWED | ASKED, id="every server in the cluster"),
+        pytest.param("ClusterRole", "evenkeel", REPORTED | TRUSTED, id="the server in the cluster"),
         pytest.param("Role", "evenkeel", KEPT | REPORTING, id="the server in its namespace"),
         pytest.param("Role", "evenkeel-client", CLIENT, id="people"),
         pytest.param("ClusterRole", "evenkeel-client", SHOWN, id="the account that people ask with"),
@@ -121,7 +125,7 @@ def test_with_cert_manager_the_server_writes_the_status_of_policies_alone() -> N
     """Neither its own certificate nor the authority is its to change."""
     manifests = render(values={"certificates": {"source": "certManager"}})
 
-    assert FOLLOWED | ASKED | REPORTED == _rights(manifests, "ClusterRole", "evenkeel")
+    assert REPORTED == _rights(manifests, "ClusterRole", "evenkeel")
     assert _rights(manifests, "Role", "evenkeel") == REPORTING
     assert ("Secret", "evenkeel-tls") not in manifests
 
@@ -132,7 +136,7 @@ def test_skew_needs_a_lease_and_events() -> None:
     events = {("events.k8s.io", "events", "", verb) for verb in ("create", "patch")}
     metrics = render(values={"skew": {"metrics": 9}})
     both = render(values={"skew": {"metrics": 9, "events": True}})
-    added = {("Lease", "evenkeel-skew"), ("Role", "evenkeel-skew"), ("RoleBinding", "evenkeel-skew")}
+    added = API | {("Lease", "evenkeel-skew"), ("Role", "evenkeel-skew"), ("RoleBinding", "evenkeel-skew")}
 
     assert added == metrics.keys() - rendered().keys()
     assert lease == _rights(metrics, "Role", "evenkeel-skew")
@@ -140,7 +144,27 @@ def test_skew_needs_a_lease_and_events() -> None:
         both.keys() - rendered().keys()
     )
     assert events == _rights(both, "ClusterRole", "evenkeel-events")
-    assert all(rendered()[key] == both[key] for key in rendered() if key[0] != "Deployment")
+    assert all(rendered()[key] == both[key] for key in rendered())
+
+
+def test_the_api_reads_what_is_followed_and_writes_nothing() -> None:
+    """Its account has one role of the two of the server, and no Secret; skew adds what is its own alone."""
+    made = render(values={"api": {"enabled": True}})
+    roles = {}
+    for skew in (False, True):
+        found = render(values={"api": {"enabled": True}, "skew": {"events": skew}})
+        bindings = [each for (kind, _), each in found.items() if kind.endswith("Binding")]
+        roles[skew] = {
+            each["roleRef"]["name"] for each in bindings if each["subjects"][0]["name"] == "evenkeel-api"
+        }
+
+    assert API == made.keys() - rendered().keys()
+    assert all(rendered()[key] == made[key] for key in rendered())
+    assert {
+        False: {"evenkeel-cluster"},
+        True: {"evenkeel-cluster", "evenkeel-skew", "evenkeel-events"},
+    } == roles
+    assert "secret" not in str(made["Deployment", "evenkeel-api"]).lower()
 
 
 def test_nobody_may_ask_unless_named() -> None:

@@ -200,7 +200,8 @@ class Installation:
         policy = "builtin:default" if soft else str(self._policy)
         own = {"--bind": f"{host}:{port}", "--policy": policy, "--drain-s": str(DRAIN_S)}
         own["--defaults"] = "soft" if soft else "policy"
-        own |= {"--log-format": "text", "--path-tokens": str(self._mounted)}
+        # With the API beside it, which pods of its own have elsewhere.
+        own |= {"--role": "all", "--log-format": "text", "--path-tokens": str(self._mounted)}
         if max_age_s is not None:
             own["--max-snapshot-age-s"] = str(max_age_s)
         options = [word for word in self._arguments if word.partition("=")[0] not in own]

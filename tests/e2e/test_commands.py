@@ -12,6 +12,7 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import NAME, Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import ZONES, constraint, deployment, pod
+from webhook.rbac import api_service
 
 
 def _address() -> str:
@@ -43,6 +44,7 @@ def person(installed: Installation, control_plane: ControlPlane, space: str) -> 
         if made["kind"] == "Role" and made["metadata"]["name"] == f"{NAME}-client"
     )
     subject = {"kind": "ServiceAccount", "namespace": space}
+    service = api_service(NAME)
     ports = [{"name": "https", "port": port}]
     # The proxy goes to addresses of pods alone.
     target = {"kind": "Pod", "namespace": space, "name": NAME}
@@ -69,13 +71,13 @@ def person(installed: Installation, control_plane: ControlPlane, space: str) -> 
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": NAME},
+            "metadata": {"name": service},
             "spec": {"ports": [{"name": "https", "port": 443, "targetPort": port}]},
         },
         {
             "apiVersion": "v1",
             "kind": "Endpoints",
-            "metadata": {"name": NAME},
+            "metadata": {"name": service},
             "subsets": [{"addresses": [{"ip": address, "targetRef": target}], "ports": ports}],
         },
     ]
@@ -85,7 +87,7 @@ def person(installed: Installation, control_plane: ControlPlane, space: str) -> 
             {
                 "apiVersion": "discovery.k8s.io/v1",
                 "kind": "EndpointSlice",
-                "metadata": {"name": NAME, "labels": {"kubernetes.io/service-name": NAME}},
+                "metadata": {"name": service, "labels": {"kubernetes.io/service-name": service}},
                 "addressType": "IPv4",
                 "endpoints": [{"addresses": [address], "conditions": {"ready": True}, "targetRef": target}],
                 "ports": ports,

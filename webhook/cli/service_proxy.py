@@ -118,7 +118,9 @@ class Installation:
     def _refused(self, error: ApiError) -> ClusterError:
         """Return the error for the API server's own refusal."""
         if error.not_found:
-            return NotInstalledError(f"{self._title} is not installed: {error}")
+            return NotInstalledError(
+                f"{self._title} is not installed, or not its API (api.enabled of the chart): {error}"
+            )
         if error.forbidden:
             text = (
                 f"to use {self._title}, have create granted there on serviceaccounts/token "

@@ -30,6 +30,7 @@ from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 from webhook.kube.list import selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS
+from webhook.rbac import api_service, proxied
 from webhook.registration import configuration_path
 
 #: Lists of objects that a webhook is sent.
@@ -93,6 +94,7 @@ def _with_what_follows(
         observed,
         probe=observe(lambda: probe(bounded, observed)),
         through_service=observe(lambda: _through_service(api, observed)),
+        api=observe(lambda: _api(reader, api, names)),
         certificate=observe(lambda: _certificate(reader, observed)),
         permissions=observe(lambda: reader.permissions(observed.account, of_replicas(observed))),
         client_permissions=observe(lambda: reader.permissions(names.client, of_clients(observed))),
@@ -166,6 +168,13 @@ def _selected(api: ApiServer, observed: Observations) -> dict[str, bool]:
 
 def _namespaces(reader: Reader, *names: str) -> tuple[Object, ...]:
     return tuple(filter(None, (reader.get(f"/api/v1/namespaces/{name}") for name in dict.fromkeys(names))))
+
+
+def _api(reader: Reader, api: ApiServer, names: InstallationNames) -> ReplicaStatus | None:
+    """Return the status of a pod that answers ``/v1``; None if there is no Service of such pods."""
+    if reader.get(f"{names.api_path}/services/{api_service(names.service)}") is None:
+        return None
+    return read_status(api, names, f"services/{proxied(names.service)}")
 
 
 def _through_service(api: ApiServer, observed: Observations) -> ReplicaStatus:

@@ -140,6 +140,8 @@ class Observations:
     service: Observation[Object | None]  #: None if it does not exist.
     #: What a replica says of itself through the port of the Service that the webhooks call.
     through_service: Observation[ReplicaStatus] = _NOT_YET
+    #: The same of a pod that answers ``/v1``; None if there is no Service of such pods.
+    api: Observation[ReplicaStatus | None] = _NOT_YET
     deployment: Observation[Object | None]  #: None if it does not exist.
     #: The pods that the Service selects and that are not terminating.
     replicas: Observation[tuple[ReplicaPod, ...]]

@@ -13,6 +13,7 @@ from policies.scheduler.releases import OLDEST_VERSION, judged_as
 from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.installed import ReplicaPod
 from webhook.doctor.observations import Object, Observations, Observed, pod_labels
+from webhook.rbac import api_service
 
 #: Replicas of which one may be lost.
 ENOUGH: Final = 2
@@ -225,4 +226,26 @@ def _answers(observed: Observations) -> Iterator[CheckResult]:
     )
 
 
-SERVICE_CHECKS: Final = {"service-selector": _selector, "service-port": _ports, "service-answers": _answers}
+def _api_answers(observed: Observations) -> Iterator[CheckResult]:
+    """A pod answers what ``--live`` asks, where there are such pods."""
+    status, service = observed.api.get(), api_service(observed.names.service)
+    if status is None:
+        yield ok(f"there is no Service {service}: who uses --live needs the right to list the cluster")
+        return
+    reasons = [] if status.unreachable else status.readyz.get().get("reasons") or []
+    if not (status.unreachable or reasons):
+        yield ok(f"a pod answers /v1 through Service {service}")
+        return
+    why = status.unreachable or "; ".join(reasons)
+    yield warning(
+        f"no pod answers /v1 through Service {service}, reviews go on: {why}",
+        f"{observed.kubectl} logs deployment/{service}",
+    )
+
+
+SERVICE_CHECKS: Final = {
+    "service-selector": _selector,
+    "service-port": _ports,
+    "service-answers": _answers,
+    "api-answers": _api_answers,
+}

@@ -21,7 +21,7 @@ from webhook.rbac import account_of, proxied
 
 TEXT, JSON = "text/plain", "application/json"
 TOKEN = "/api/v1/namespaces/evenkeel/serviceaccounts/evenkeel-client/token"
-PROXY = "/api/v1/namespaces/evenkeel/services/https:evenkeel:https/proxy"
+PROXY = "/api/v1/namespaces/evenkeel/services/https:evenkeel-api:https/proxy"
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_forbidden(plane: ControlPlane, tmp_path: Path, path: str) -> None:
 
     assert caught.value.forbidden
     assert "serviceaccounts/token evenkeel-client" in str(caught.value)
-    assert "services/proxy https:evenkeel:https" in str(caught.value)
+    assert "services/proxy https:evenkeel-api:https" in str(caught.value)
     assert 1 == len(str(caught.value).splitlines())
 
 
@@ -87,7 +87,7 @@ def test_another_name(plane: ControlPlane, tmp_path: Path) -> None:
     with pytest.raises(NotInstalledError):
         installation.post("/v1/score", a_body(), accept=JSON)
 
-    assert {"https:keel:https", "keel-client"} == {proxied("keel"), account_of("keel")}
+    assert {"https:keel-api:https", "keel-client"} == {proxied("keel"), account_of("keel")}
 
 
 def test_evenkeel_refuses_a_caller(plane: ControlPlane, tmp_path: Path) -> None:

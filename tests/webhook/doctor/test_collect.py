@@ -62,7 +62,7 @@ def test_a_healthy_installation() -> None:
         pytest.param("/api/v1/namespaces$", {"webhooks-registered"}, id="all namespaces"),
         pytest.param(
             "/services/evenkeel",
-            PODS | {"service-answers", "service-selector"},
+            PODS | {"service-answers", "service-selector", "api-answers"},
             id="the Service",
         ),
         pytest.param(

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tests.webhook.doctor.installation import (
+    CORE,
     LABELS,
     SERVICE,
     THROUGH_SERVICE,
     Change,
+    Cluster,
     diagnosis,
     found,
     proxy_error,
@@ -30,6 +32,17 @@ def through(status: int, body: Any) -> Change:
     return lambda cluster: cluster.answers.update({THROUGH_SERVICE: (status, body)})
 
 
+def of_api(status: int, body: Any) -> Change:
+    """Return the change to an installation whose pods of the API answer so."""
+
+    def change(cluster: Cluster) -> None:
+        cluster.objects[f"{SERVICE}-api"] = {"spec": {}}
+        cluster.answers[f"{CORE}/services/https:evenkeel-api:https/proxy/readyz"] = (status, body)
+
+    return change
+
+
+API = ("api-answers", "warning")
 SELECTOR = ("service-selector", "problem")
 
 
@@ -68,6 +81,13 @@ CASES = [
         through(503, {"status": "not ready", "reasons": ["draining"]}),
         set(),
         id="a replica that is not ready",
+    ),
+    pytest.param(of_api(200, {"status": "ok", "role": "api"}), set(), id="the API answers"),
+    pytest.param(
+        of_api(503, {"status": "not ready", "reasons": ["draining"]}), {API}, id="the API is not ready"
+    ),
+    pytest.param(
+        of_api(503, {"kind": "Status", "message": "no endpoints available"}), {API}, id="no API pods"
     ),
     pytest.param(
         lambda cluster: setattr(cluster, "forbidden", lambda path: path == THROUGH_SERVICE),
