@@ -18,7 +18,6 @@ from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.sources import AutoscalerReader
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scale_down import scale_down
 from planning.simulation.scheduling_queue import SchedulingQueue, queue_pods
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
@@ -27,6 +26,7 @@ from policies.config.node_groups import AutoscalerSettings
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, objects, probe_pod
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.index import ClusterIndex
 
 #: Replicas that are rolled out.

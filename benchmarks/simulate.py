@@ -14,7 +14,6 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, Cluster, nodes, objects, probe_pod
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import (
     PLAIN,
@@ -23,6 +22,7 @@ from planning.simulation.simulated_queue import (
     simulate_queue,
 )
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from conformance.case import Operation
 from conformance.implementation import DeclinedError
 from planning.explain import score_json
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from webhook.requests.frame import RequestError
 from webhook.requests.score import place_request
 from webhook.requests.simulate import simulate_request

@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, Final, cast
 
 import orjson
 
-from planning.simulation.known_pods import KnownPods
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorList, FieldError, FieldPath, and_more, shown_name
@@ -26,6 +25,7 @@ from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import LISTS, OPTIONAL_KINDS
 from policies.model.snapshot import identity, kind_of
 from policies.model.without_secrets import without_secrets
+from policies.pods.known_pods import KnownPods
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from policies.scheduler.indexed_objects import unread_warning
 

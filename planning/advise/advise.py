@@ -27,7 +27,6 @@ from planning.advise.goal_trial import Failure, PlacedReplicas, Trial
 from planning.advise.node_groups import NodeGroup
 from planning.simulation.actions import domains_of
 from planning.simulation.cluster_simulation import never
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.suggestions.given_up import GivenUp
 from planning.simulation.suggestions.suggestion_edits import EditSearch
 from planning.simulation.survive.deployed_workloads import why_unjudged
@@ -36,6 +35,7 @@ from policies.config.default_constraints import Skip, own_selector, revision_key
 from policies.manifests.edits import Edit, apply_edits
 from policies.model.constraint import Constraint
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
 
 #: Sets that are tried at most.

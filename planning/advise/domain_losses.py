@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.survive.loss import LossOptions
 from planning.simulation.survive.survive import Survival
 from policies.config.context import AdmissionContext
@@ -14,6 +13,7 @@ from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
 from policies.manifests.wire import Count, SentAs
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
 
 #: Losses that are tried, those of most replicas first.

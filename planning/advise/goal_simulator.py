@@ -15,7 +15,6 @@ from planning.advise.goal import Goal
 from planning.advise.goal_trial import PlacedReplicas, RolledOut, Trial, worst
 from planning.advise.node_groups import NodeGroup
 from planning.simulation.cluster_simulation import ClusterSimulation, may_evict, never
-from planning.simulation.known_pods import UNREAD_PODS, KnownPods
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rollout.courses import Course
 from planning.simulation.rollout.rollout import is_rolled_out, simulate_rollout
@@ -25,6 +24,7 @@ from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
 from policies.model.labels import LabelSelector
 from policies.model.workload import Workload
+from policies.pods.known_pods import UNREAD_PODS, KnownPods
 from policies.pods.placement import PreparedPod, prepare
 from policies.scheduler.request import SchedulingRequest
 

@@ -19,12 +19,12 @@ from planning.audit.least_moves import (
     runs_nowhere,
     spread_positions,
 )
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.rollout.running_pods import RunningPods, find_running, prepare_revision
 from planning.simulation.rollout.victims import Replica, find_victims, in_order, latest, urgency
 from policies.config.context import AdmissionContext
 from policies.model.deletion_facts import COSTS
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PreparedPod, prepare
 from policies.scheduler.domain_tally import DomainTally
 

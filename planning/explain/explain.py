@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, never
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.replicas import MOST_PLACED, Replicas, count_replicas
 from planning.simulation.rollout.new_revision import ReplacedPods, find_replaced
 from planning.simulation.rollout.rollout import Rollout
@@ -18,6 +17,7 @@ from planning.simulation.suggestions.suggestions import Suggestions, find_sugges
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath, invalid_value
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import (
     DAEMON_SET,
     Placement,

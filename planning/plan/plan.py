@@ -34,13 +34,13 @@ from planning.plan.plan_domains import (
 )
 from planning.plan.plan_pods import PodChanger
 from planning.simulation.cluster_simulation import ClusterSimulation, never
-from planning.simulation.known_pods import KnownPods
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldError, text_member
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PlacementError, PreparedPod, prepare
 from policies.scheduler.index import ClusterIndex
 

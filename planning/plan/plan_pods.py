@@ -12,7 +12,6 @@ from planning.plan.plan_differences import rolls_out
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, count_bound
 from planning.simulation.daemon_pods import schedule_on_each_node
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.replicas import replicas_of
 from planning.simulation.rescheduling import Rescheduling
@@ -23,6 +22,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import DAEMON_SET, PlacementError, PreparedPod
 from policies.scheduler.binding import Step
 from policies.scheduler.workload_topology import REVISION_LABELS

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from planning.simulation.cluster_simulation import QueuedPod, may_evict
 from planning.simulation.daemon_pods import nodes_of_daemon
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.replicas import (
     Replicas,
     check_replicas,
@@ -32,6 +31,7 @@ from policies.manifests.fields import (
 )
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, controller_of
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import (
     DAEMON_SET,
     PlacementError,

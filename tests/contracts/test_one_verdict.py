@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
@@ -252,7 +252,7 @@ def cases(draw: st.DrawFn) -> Case:
 class TestOneVerdict:
     """Whoever is asked what becomes of a changed workload says the same."""
 
-    @examples(15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+    @examples(15)
     @given(case=cases())
     def test_of_random_clusters(self, case: Case) -> None:
         """No door contradicts another one."""

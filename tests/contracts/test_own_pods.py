@@ -12,7 +12,6 @@ import pytest
 from planning.audit.audit import audit
 from planning.plan.plan_pods import PodChanger
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS, KnownPods
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.replicas import running_replicas
 from planning.simulation.rollout.running_pods import find_running
@@ -21,6 +20,7 @@ from planning.simulation.survive.loss import LossOptions
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkload
 from policies.model.workload import Workload
+from policies.pods.known_pods import UNREAD_PODS, KnownPods
 from policies.pods.placement import PreparedPod, prepare
 from tests.builders import APP, a_node, a_pod, a_replica_set, a_workload, kind_of
 from tests.policies.scheduler.clusters import an_index

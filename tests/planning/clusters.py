@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from planning.simulation.known_pods import KnownPods
+from policies.pods.known_pods import KnownPods
 from tests.builders import a_node, a_pod
 
 #: The topology key of the zones.

@@ -9,10 +9,10 @@ from typing import Any
 from planning.advise.advise import Advice, advise
 from planning.advise.goal import Goal
 from planning.advise.node_groups import NodeGroup, node_groups
-from planning.simulation.known_pods import UNREAD_PODS
 from policies.config.context import AdmissionContext
 from policies.model.scaling import ReplicaRange
 from policies.model.workload import Workload
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import read_workload
 from tests.builders import a_node, a_workload
 from tests.planning.clusters import ZONE_KEY

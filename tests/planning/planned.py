@@ -6,9 +6,9 @@ from typing import Any
 
 from planning.plan.placement_plan import PlacementPlan
 from planning.plan.plan import ManifestSet, make_plan
-from planning.simulation.known_pods import UNREAD_PODS
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import read_workload
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_pod, a_workload

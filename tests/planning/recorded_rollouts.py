@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from planning.audit.deletion_costs import deletion_costs
 from planning.simulation.actions import Action, DrainNode, LoseDomain
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.rollout.courses import Outcome, PodAction
 from planning.simulation.rollout.rollout import simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
@@ -23,6 +22,7 @@ from planning.simulation.survive.loss import LossOptions
 from planning.simulation.survive.survive import Survival
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
 from policies.scheduler.index import ClusterIndex
 from webhook.requests.simulate import tie_breaker

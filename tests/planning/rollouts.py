@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from planning.simulation.known_pods import UNREAD_PODS, KnownPods
 from planning.simulation.rollout.courses import Course, PodAction
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from policies.config.context import AdmissionContext
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION, DeletionFacts
+from policies.pods.known_pods import UNREAD_PODS, KnownPods
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.planning.clusters import known_of
 from tests.planning.verdicts import an_index

@@ -7,12 +7,12 @@ from typing import Any
 
 from planning.simulation.actions import Action, LoseDomain
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rescheduling import Rescheduling
 from planning.simulation.what_if import WhatIf, what_if
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import prepare, read_workload
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod, a_replica_set

@@ -19,9 +19,9 @@ from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interr
 
 if TYPE_CHECKING:
     from planning.explain import explain
-    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
+    from policies.pods.known_pods import KnownPods
 
 
 _EXAMPLES = """\

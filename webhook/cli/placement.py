@@ -21,10 +21,10 @@ from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all
 from webhook.cli.terminal import note
 
 if TYPE_CHECKING:
-    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
     from policies.model.node import Node
+    from policies.pods.known_pods import KnownPods
 
 
 #: What is found out of an object.

@@ -36,9 +36,9 @@ from webhook.lint.reports import PLAN_FORMATS
 if TYPE_CHECKING:
     from planning.autoscaler.node_autoscaler import NodeAutoscaler
     from planning.plan import run as plan_run
-    from planning.simulation import known_pods
     from policies.manifests import skipped as manifests_skipped
     from policies.model import cluster_workloads
+    from policies.pods import known_pods
     from policies.scheduler.index import ClusterIndex
     from webhook.cli import plan_from
     from webhook.kube import api_server as kube_api_server
@@ -163,7 +163,7 @@ def _read_cluster(
         DocumentError: It is no snapshot.
         ClusterError: The live cluster cannot be read.
     """
-    from planning.simulation import known_pods
+    from policies.pods import known_pods
     from webhook import snapshot_file
 
     if not live:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from planning.audit import deletion_costs as rebalance_deletion_costs
     from planning.audit import rebalance as rebalance_rebalance
     from planning.simulation import scale_down
-    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.model import eviction_budget
     from policies.pods import placement
+    from policies.pods.known_pods import KnownPods
 
 
 _EXAMPLES = """\

@@ -20,9 +20,9 @@ from webhook.cli.terminal import SENTENCES, ExitCode, interruptible, progress, s
 from webhook.requests import cost, simulate
 
 if TYPE_CHECKING:
-    from planning.simulation.known_pods import KnownPods
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
+    from policies.pods.known_pods import KnownPods
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000

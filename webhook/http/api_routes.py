@@ -23,7 +23,6 @@ from planning.explain import score_text as score_table
 from planning.explain import text as explain_text
 from planning.explain.json import ExplainAnswer
 from planning.explain.score_answer import ScoreAnswer
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.simulated_queue import SimulatedQueue
 from planning.what_if import simulate_json, simulate_text
@@ -32,6 +31,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import text_member
 from policies.manifests.wire import Received
 from policies.model.cluster_workloads import ClusterWorkloads
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import Placement
 from policies.reports.lint import json as lint_json
 from policies.reports.lint.json import LintReport

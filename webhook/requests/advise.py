@@ -12,7 +12,6 @@ from planning.advise.goal import Goal, parse_limit
 from planning.advise.node_groups import groups_for, groups_lacking, scaled_groups
 from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.simulation.actions import MOST_ADDED, domains_of, topology_key
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.limits import MOST_ADVISED
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
@@ -29,6 +28,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Count, Keywords, Received
 from policies.model.scaling import ReplicaRange
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
 from webhook.requests.cost import PodLimit, nodes_of
 from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, Typed
 from planning.autoscaler.deduced_groups import NONE_DEDUCED, deduce
 from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.sources import NO_GROUP, AutoscalerReader
-from planning.simulation.known_pods import KnownPods
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import MOST_GROUPS
 from policies.manifests.errors import DocumentError
@@ -25,6 +24,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Form, Keywords, Received
 from policies.model.constraint import INT32_MAX, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PlacementError
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, argument_errors, build_profile
 from policies.scheduler.index import ClusterIndex

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from planning.explain.explain import Explained, explain_object
-from planning.simulation.known_pods import KnownPods
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.api_rules import ApiRule
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import Placement, evaluate_manifest
 from webhook.requests.cluster import filled_in
 from webhook.requests.frame import ApiObject, read_request

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.simulation.actions import Action
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from planning.simulation.recovery import MOST_OTHERS
 from planning.simulation.rollout.rollout_start import RolloutSettings
@@ -41,6 +40,7 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Keywords, Received, document_name
+from policies.pods.known_pods import KnownPods
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import Actions, actions_of

@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planning.simulation.known_pods import KnownPods
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.pending_pods import PendingPods
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
 from policies.model.workload_kinds import WorkloadKinds
 from policies.model.workload_ref import WorkloadRef
+from policies.pods.known_pods import KnownPods
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
 from webhook.requests.placement import AutoscaleField

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rollout.rollout_plan import RolloutPlan, scaled_first
@@ -24,6 +23,7 @@ from planning.simulation.rollout.running_pods import (
 from planning.simulation.rollout.victims import latest
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PlacementError, PreparedPod, prepare
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.request import SchedulingRequest

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planning.simulation.known_pods import KnownPods
 from planning.simulation.rollout.victims import Replica
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.model.controller_labels import REVISION_HASH, ordinal_of
 from policies.model.pod_template import RESTARTED_ANNOTATION
 from policies.model.workload import Workload
+from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PlacementError, PreparedPod, prepare, read_workload
 
 #: Stands for the revision of pods that are placed before a rollout begins: none of it runs.

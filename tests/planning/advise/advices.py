@@ -7,9 +7,9 @@ from functools import cache
 
 from planning.advise.advise import Advice, advise
 from planning.advise.goal import Goal
-from planning.simulation.known_pods import UNREAD_PODS
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod
 from tests.planning.goals import (
     ONE_CPU,

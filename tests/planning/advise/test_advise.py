@@ -20,9 +20,9 @@ from planning.advise.goal import Goal
 from planning.advise.goal_simulator import GoalSimulator
 from planning.advise.goal_trial import FailureKind
 from planning.advise.words import verdict
-from planning.simulation.known_pods import UNREAD_PODS
 from policies.manifests.edits import Edit, apply_edits
 from policies.model.topology_keys import HOSTNAME
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import prepare, read_workload
 from policies.scheduler.binding import schedule
 from tests.builders import a_constraint, a_node, a_pod

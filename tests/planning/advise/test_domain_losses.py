@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planning.advise.domain_losses import domain_losses
-from planning.simulation.known_pods import UNREAD_PODS
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node
 from tests.planning.clusters import ZONE_KEY
 from tests.planning.goals import ONE_CPU, THREE, Object, context_of, workload_of

@@ -10,8 +10,8 @@ import pytest
 from planning.advise.goal import Goal
 from planning.advise.goal_simulator import GoalSimulator
 from planning.advise.goal_trial import Trial
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.courses import Outcome
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod
 from tests.planning.goals import ONE_CPU, THREE, Object, a_goal, context_of, groups_of, workload_of
 

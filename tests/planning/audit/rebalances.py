@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from planning.audit.deletion_costs import DeletionCosts, deletion_costs
 from planning.audit.rebalance import RebalancePlan, rebalance
-from planning.simulation.known_pods import UNREAD_PODS
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import PreparedPod, prepare, read_workload
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_workload
 from tests.planning.verdicts import on

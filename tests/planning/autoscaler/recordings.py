@@ -14,7 +14,6 @@ from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.packing import Packing
 from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, group_pods
 from planning.autoscaler.scale_up import Considered, best_options, consider, scale_up
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_pods
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import AutoscalerSettings, CloudProvider, Expander, GroupPriority
@@ -22,6 +21,7 @@ from policies.config.policy_set import PolicySet
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.node import read_node
 from policies.model.quantity import read_amounts
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.index import ClusterIndex
 
 #: A recording's entry for a node group that has as many nodes as it may have.

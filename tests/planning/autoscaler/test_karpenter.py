@@ -14,13 +14,13 @@ from planning.autoscaler.karpenter.pending import Wishes
 from planning.autoscaler.karpenter.provisioning import Provisioned, Provisioner
 from planning.autoscaler.pod_groups import PendingPod
 from planning.autoscaler.sources import read_autoscaler
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_pods
 from policies.config.context import AdmissionContext
 from policies.config.policy_set import PolicySet
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
 

@@ -10,10 +10,10 @@ import pytest
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload
 from planning.plan.plan import ManifestSet, make_plan, unfinished_workloads
 from planning.plan.plan_differences import Difference, PlanAction, Source
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.courses import Outcome
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import with_namespace
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.request import ConstraintOrigin
 from tests.builders import a_constraint, a_node, a_pod
 from tests.planning.planned import (

@@ -9,12 +9,12 @@ import pytest
 from planning.plan import plan_pods
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload
 from planning.plan.plan import make_plan
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.recovery import PodOutcome
 from planning.simulation.rollout.courses import Outcome
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import ZONE, a_constraint, a_node
 from tests.planning.autoscaled import TWO, groups, needing, planned, pools, the_autoscaler
 from tests.planning.clusters import known_of

@@ -11,12 +11,12 @@ import pytest
 from planning.plan import plan_pods
 from planning.plan.plan_pods import PodChanger
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import simulate_queue
 from policies.config.context import AdmissionContext
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import ReplicaSources
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import PreparedPod, prepare, read_workload
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planning.plan.words import asides, domains_text, pending_messages, rollout_text
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.rollout import simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from policies.manifests.words import IN_SENTENCE
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.binding import Step
 from tests.builders import a_constraint
 from tests.planning.plan.plans import EMPTY, RUN

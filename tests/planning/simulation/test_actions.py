@@ -22,12 +22,12 @@ from planning.simulation.actions import (
     domains_of,
 )
 from planning.simulation.cluster_simulation import UNREACHABLE, ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.pod_facts import PodFacts
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.node import read_node
 from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import SimulatedQueue, SimulationSettings, simulate_queue
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import HOSTNAME, a_constraint, a_node, a_workload
 from tests.policies.scheduler.clusters import an_index
 

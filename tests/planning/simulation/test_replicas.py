@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from planning.explain.explain import explain_object
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.replicas import MOST_PLACED, Replicas, count_replicas
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import evaluate_manifest, evaluate_workload, read_workload
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.planning.verdicts import on

@@ -12,10 +12,10 @@ import pytest
 from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.sources import read_autoscaler
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scale_down import ScaledDown, scale_down
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import load_strictly, objects_or_itself
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_constraint, a_node, a_pod

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.limits import MOST_PODS
 from planning.simulation.scheduling_queue import queue_pods, queue_replicas
 from planning.simulation.simulated_queue import simulate_queue
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import PlacementError
 from tests.builders import a_node, a_pod, a_workload
 from tests.planning.clusters import known_of

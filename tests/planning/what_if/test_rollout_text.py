@@ -9,11 +9,11 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout, roll_out
 from planning.text import rollout_text
 from planning.what_if import simulate_json
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set
 from tests.planning.rollouts import (
     CORDONED,

@@ -11,13 +11,13 @@ import pytest
 from planning.autoscaler.autoscaler import ClusterAutoscaler
 from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.node_group import ScaledGroup
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PlannedActions, simulate_queue
 from planning.what_if import simulate_text
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import AutoscalerSettings
 from policies.model.node import Node
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import ZONE, a_constraint, a_node, a_workload
 from tests.planning.verdicts import an_index
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import orjson
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.simulated_rollout import roll_out
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import simulate_queue
 from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.releases import NEWEST_VERSION
 from tests.builders import a_constraint, a_node, a_workload
 from tests.planning.rollouts import PLAIN_ROLLOUT

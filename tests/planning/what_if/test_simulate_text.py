@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_pods, queue_replicas
 from planning.simulation.simulated_queue import SimulatedQueue, SimulationSettings, simulate_queue
 from planning.what_if import simulate_text
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_constraint, a_node, a_workload
 from tests.planning.explain.explanations import SOFT, a_spread_pod

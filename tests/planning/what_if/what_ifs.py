@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from planning.simulation.actions import Action, AddNodes, LoseDomain
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PlannedActions, SimulatedQueue, simulate_queue
 from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_deployment, a_node
 from tests.planning.clusters import ZONE_KEY, known_of
 from tests.planning.what_ifs import AT, LOSE_A, NODES, Object, another_pod, its_pods

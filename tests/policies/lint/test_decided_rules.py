@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from planning.autoscaler.sources import read_autoscaler
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scale_ups import SimulatedScaleUps
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, simulate_queue
@@ -19,6 +18,7 @@ from policies.lint.run import LintResult, Selection, lint_loaded
 from policies.lint.workload_loader import load_manifests
 from policies.manifests.documents import load, objects
 from policies.model.topology import ClusterTopology
+from policies.pods.known_pods import UNREAD_PODS
 from policies.rules.base import all_rules
 from policies.scheduler.index import ClusterIndex
 from tests.builders import APP, ZONE, a_constraint, a_deployment, a_node, a_workload

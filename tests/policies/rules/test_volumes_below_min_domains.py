@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import simulate_queue
 from policies.config.context import AdmissionContext
 from policies.model.cluster_kinds import STORAGE_LISTS
 from policies.model.topology import ClusterTopology, KnownStorage
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.index import ClusterIndex
 from tests.policies.rules.stateful_sets import EBS, ZONE, a_class, a_stateful_set, lint_by
 from tests.policies.scheduler.clusters import a_node

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import NOTHING_PLANNED, PLAIN
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import HOSTNAME
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.planning.rollouts import running
 from tests.planning.verdicts import on

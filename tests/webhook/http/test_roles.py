@@ -25,11 +25,8 @@ ROOT = Path(__file__).parents[3]
 CLUSTER = f"--cluster={ROOT / 'webhook/demo/shop.json'}"
 #: What only the API needs.
 OF_API = (
+    "planning",
     "policies.reports",
-    "policies.placement.advise",
-    "policies.placement.audit",
-    "policies.placement.rollout",
-    "policies.placement.simulate",
     "policies.lint",
     "webhook.http.api",
     "webhook.http.api_routes",

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from planning.advise.advise import Advice
-from planning.simulation.known_pods import UNREAD_PODS
 from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.planning.goals import TEMPTING, THREE
 from webhook.requests.advise import advise_request

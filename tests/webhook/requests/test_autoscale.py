@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from planning.explain.explain import Explained
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.rejections import EXAMPLES
 from tests.builders import a_constraint, a_node, a_workload
 from webhook.requests.cost import GROUP_COST, MOST_WORK, POD_COST

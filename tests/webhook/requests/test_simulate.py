@@ -7,7 +7,6 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT
 from planning.simulation.simulated_queue import SimulationSettings
 from planning.what_if import simulate_json
@@ -15,6 +14,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
 from tests.planning.rollouts import a_deployment, running

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.known_pods import UNREAD_PODS, KnownPods
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import PodOutcome
 from planning.simulation.rescheduling import Rescheduling
@@ -25,6 +24,7 @@ from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.victims import Replica, find_victims
 from policies.config.context import AdmissionContext
 from policies.model.scaling import RollingUpdate
+from policies.pods.known_pods import UNREAD_PODS, KnownPods
 from policies.pods.pod_objects import PodObjects
 from tests.builders import a_constraint as a_spread_constraint
 from tests.examples import examples

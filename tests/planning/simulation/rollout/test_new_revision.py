@@ -9,13 +9,13 @@ import pytest
 
 from planning.explain.explain import Explained, explain_object
 from planning.explain.text import render
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.courses import Outcome
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import roll_out
 from planning.simulation.scheduling_queue import queue_applied, queue_replicas
 from planning.simulation.simulated_queue import SimulationSettings, simulate_queue
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_node, a_pod, a_replica_set, a_workload
 from tests.planning.clusters import known_of
 from tests.policies.scheduler.clusters import an_index

@@ -7,13 +7,13 @@ import random
 import pytest
 
 from planning.autoscaler.node_group import AutoscalerName
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.rollout.courses import Outcome
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import roll_out
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import ZONE, a_constraint, a_node
 from tests.planning.autoscaled import TWO, groups, needing, pools, the_autoscaler
 from tests.planning.planned import SPREAD, a_cluster, a_deployment, running

@@ -8,9 +8,9 @@ import pytest
 
 from planning.explain import json, text
 from planning.explain.explain import Explained, explain_object
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.text.suggestion_text import in_cluster
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.changes import ChangeKind
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, with_storage
 from tests.policies.scheduler.storage_objects import (

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.known_pods import UNREAD_PODS
 from planning.simulation.suggestions.survive_suggestions import SurvivalHelp, find_help
 from planning.simulation.survive.loss import LossOptions
 from planning.simulation.survive.survive import Survival
 from policies.config.context import AdmissionContext
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import read_workload
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from tests.builders import a_constraint, a_node, a_workload

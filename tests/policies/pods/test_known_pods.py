@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.known_pods import KnownPods
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import DESIRED_ANNOTATION
+from policies.pods.known_pods import KnownPods
 from tests.builders import a_pod
 
 WEB = LabelSelector((("app", "web"),))
