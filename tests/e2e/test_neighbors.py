@@ -223,6 +223,7 @@ def _failed_open(control_plane: ControlPlane) -> float:
     return sum(map(float, found))
 
 
+@pytest.mark.kubernetes(since="1.21")
 def test_what_one_user_stores_and_sends(
     installed: Installation,
     control_plane: ControlPlane,
