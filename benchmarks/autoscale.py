@@ -14,9 +14,8 @@ from typing import Any, Final, TypeVar
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
 from planning.autoscaler.deduced_groups import deduce
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import ScaledGroup
-from planning.autoscaler.sources import AutoscalerReader
+from planning.autoscaler.sources import AutoscalerReader, NodeAutoscaler
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.scale_down import scale_down
 from planning.simulation.scheduling_queue import SchedulingQueue, queue_pods

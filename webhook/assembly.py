@@ -21,7 +21,7 @@ from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.admission.context import build_context, load_policy_files
 from webhook.admission.current_context import CurrentContext
 from webhook.component import Elect
-from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
+from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits, ToldStore
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
@@ -58,7 +58,7 @@ def cluster_cache(
     """
     if not settings.live:
         return None
-    from webhook.kube.informer import ClusterCache, ToldStore  # noqa: PLC0415  # with it comes numpy
+    from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
 
     return ClusterCache(
         connect_to(settings),

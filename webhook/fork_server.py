@@ -33,6 +33,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
@@ -522,3 +523,17 @@ def _portable(error: Exception) -> Exception:
     except Exception:  # noqa: BLE001  # an error may hold anything
         return RuntimeError(repr(error))
     return error
+
+
+class ToldStore:
+    """A store that another process keeps: it is told of each object, and says what is wrong with it."""
+
+    def __init__(self, tell: Callable[..., Any]) -> None:
+        """Tell it nothing yet.
+
+        Args:
+            tell: Calls a method of the other process by its name; returns the result, or raises the error.
+        """
+        self.apply, self.remove, self.names, self.count, self.set_unread = (
+            partial(tell, f"store.{name}") for name in ("apply", "remove", "names", "count", "set_unread")
+        )

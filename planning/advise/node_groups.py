@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planning.autoscaler.karpenter.karpenter import Karpenter
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import domains_of
 from policies.config.context import AdmissionContext, listed_domains
 from policies.manifests.fields import shown

@@ -18,7 +18,7 @@ from planning.audit.least_moves import (
     runs_nowhere,
     spread_positions,
 )
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
 from planning.simulation.replicas import replicas_of
 from planning.simulation.scale_down import ScaledDown, scale_down

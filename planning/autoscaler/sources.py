@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from planning.autoscaler import cluster_api
 from planning.autoscaler.autoscaler import ClusterAutoscaler
 from planning.autoscaler.cluster_api import MAX_SIZE, MIN_SIZE, nodes_with, read_scaled_object
+from planning.autoscaler.karpenter.karpenter import Karpenter
 from planning.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, NOT_MODELED, KarpenterReader
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import ScaledGroup, described_amounts
 from policies.config.form import read
 from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups
@@ -32,6 +32,10 @@ from policies.model.scaling import KARPENTER_GROUP
 from policies.model.taints import Taint
 from policies.model.topology_keys import ZONE
 from policies.scheduler.index import ClusterIndex
+
+#: Either of both.
+NodeAutoscaler: TypeAlias = ClusterAutoscaler | Karpenter
+
 
 #: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
 DESCRIBED: Final = (OwnKind.NODE_GROUPS, NODE_POOL, OwnKind.INSTANCE_TYPES)

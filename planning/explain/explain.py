@@ -30,7 +30,7 @@ from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
 
 if TYPE_CHECKING:
-    from planning.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.autoscaler.sources import NodeAutoscaler
     from planning.simulation.autoscaling import WithNewNodes
 
 #: The rule that an object breaks for whose pods no autoscaler adds nodes.

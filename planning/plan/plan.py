@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any, Final
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload, PodChange
 from planning.plan.plan_differences import (
     NO_SOURCE,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.plan.placement_plan import PodChange
 from planning.plan.plan_differences import rolls_out
 from planning.simulation.autoscaling import Autoscaling

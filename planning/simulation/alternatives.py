@@ -8,7 +8,7 @@ from typing import Final
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
 from planning.autoscaler.balancing import similar
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.autoscaling import Alternative, AlternativeKind, Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.model.labels import LabelSelector

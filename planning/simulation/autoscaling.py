@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from planning.autoscaler.autoscaler import Loop, NewNode, Unhelped, new_node
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
 from planning.autoscaler.pod_groups import PendingPod
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import ChangedNodes, alike_nodes
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
 from planning.simulation.rescheduling import Rescheduling

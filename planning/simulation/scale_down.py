@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from planning.autoscaler.autoscaler import NewNode, new_node
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import AutoscalerName
 from planning.autoscaler.removal import Budgets, KeptNode, NodePod, Removal, WhyKept, WhyRemoved
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, unnoticed
 from planning.simulation.domain_changes import (
     DomainChange,

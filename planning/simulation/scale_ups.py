@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import AutoscalerName
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.alternatives import MOST_COMPARED, with_min_domains
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound

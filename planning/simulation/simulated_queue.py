@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import Action, DrainNode
 from planning.simulation.alternatives import MOST_COMPARED, alternatives
 from planning.simulation.autoscaling import Autoscaling

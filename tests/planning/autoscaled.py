@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
-from planning.autoscaler.sources import AutoscalerReader
+from planning.autoscaler.sources import AutoscalerReader, NodeAutoscaler
 from planning.plan.placement_plan import PlacementPlan
 from planning.plan.plan import make_plan
 from policies.scheduler.index import ClusterIndex

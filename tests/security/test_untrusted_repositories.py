@@ -31,7 +31,7 @@ from webhook.lint import sandbox
 from webhook.lint.external_tools import run_tool
 from webhook.lint.inputs import Texts, Tools, gather_texts
 from webhook.lint.reports import FORMATS
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 #: Kustomizations that have kustomize fetch something, or that it may read otherwise than we do; ADDRESS is
 #: where a connection would be noticed.

@@ -11,7 +11,7 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.file_name import shown_file
 
 if TYPE_CHECKING:
-    from planning.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.autoscaler.sources import NodeAutoscaler
     from planning.simulation.scale_ups import SimulatedScaleUps
     from policies.config.context import AdmissionContext
     from policies.manifests import documents as manifests_documents

@@ -34,7 +34,7 @@ from webhook.distribution import release
 from webhook.lint.reports import PLAN_FORMATS
 
 if TYPE_CHECKING:
-    from planning.autoscaler.node_autoscaler import NodeAutoscaler
+    from planning.autoscaler.sources import NodeAutoscaler
     from planning.plan import run as plan_run
     from policies.manifests import skipped as manifests_skipped
     from policies.model import cluster_workloads

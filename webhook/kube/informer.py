@@ -6,11 +6,11 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from policies.model.cluster_kinds import LIST_NAMES
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
+from webhook.fork_server import ToldStore
 from webhook.kube.api_server import ApiServer
 from webhook.kube.kind_record import KindRecord, LeftOutObject
 from webhook.kube.reflector import WATCH_S, Backoff, Reflector
@@ -20,20 +20,6 @@ from webhook.workload_store import WorkloadStore
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
 #: nothing any more.
 _STOP_S = 5.0
-
-
-class ToldStore:
-    """A store that another process keeps: it is told of each object, and says what is wrong with it."""
-
-    def __init__(self, tell: Callable[..., Any]) -> None:
-        """Tell it nothing yet.
-
-        Args:
-            tell: Calls a method of the other process by its name; returns the result, or raises the error.
-        """
-        self.apply, self.remove, self.names, self.count, self.set_unread = (
-            partial(tell, f"store.{name}") for name in ("apply", "remove", "names", "count", "set_unread")
-        )
 
 
 class ClusterCache:

@@ -21,7 +21,7 @@ from webhook.lint.chart_files import ARCHIVE, chart_mapping, check_chart, names_
 from webhook.lint.discovery import CHART, find
 from webhook.lint.external_tools import run_tool
 from webhook.lint.files import GIT, is_file, is_within, repository_root
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 #: Where charts of the first version list their dependencies.
 _REQUIREMENTS: Final = "requirements.yaml"

@@ -22,7 +22,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import CHART
 from webhook.lint.files import GIT, is_within, read_file
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 #: The schema of a chart's values, which may refer to others.
 _SCHEMA: Final = "values.schema.json"

@@ -19,7 +19,7 @@ from webhook.lint.charts import Helm, render_chart
 from webhook.lint.discovery import CHART, Found
 from webhook.lint.files import Text, absolute
 from webhook.lint.gitops import Deployed, find_deployed
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 #: Where chart-testing has the values by which a chart is installed in tests, and where charts show some.
 _TEST_VALUES: Final = (

@@ -13,7 +13,7 @@ from policies.manifests.skipped import SkipReason
 from webhook.lint.chart_options import Release
 from webhook.lint.discovery import CHART
 from webhook.lint.files import Text, is_file, is_special, is_within, shown_path
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 if TYPE_CHECKING:
     from webhook.lint import chart_dependencies

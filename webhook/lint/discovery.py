@@ -14,7 +14,7 @@ from typing import Final
 from policies.manifests.file_name import STDIN
 from webhook.lint.files import GIT, SUFFIXES, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 #: The file of a repository that lists what Git tracks; a new repository has none yet.
 _INDEX = "index"

@@ -12,8 +12,7 @@ from typing import Final
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import SkipReason
-from webhook.lint.tool_error import ToolError
-from webhook.lint.tool_limits import TIMEOUT_S
+from webhook.lint.tool_limits import TIMEOUT_S, ToolError
 
 #: Whether programs can be confined: Windows has neither limits nor groups of processes.
 CONFINES: Final = hasattr(os, "killpg")

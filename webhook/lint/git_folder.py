@@ -18,7 +18,7 @@ from typing import Final
 from policies.manifests.fields import shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.files import GIT, read_file
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 from webhook.private_folder import GIT_FOLDER, private_folder
 
 #: What ``.git`` starts with where it is a file: of a work tree of another repository, or of a submodule.

@@ -25,8 +25,7 @@ from webhook.lint.external_tools import run_tool
 from webhook.lint.files import GIT
 from webhook.lint.git_folder import GitFolder, find_git_folder
 from webhook.lint.gitignore import GITIGNORE
-from webhook.lint.tool_error import ToolError
-from webhook.lint.tool_limits import MAX_OUTPUT
+from webhook.lint.tool_limits import MAX_OUTPUT, ToolError
 
 #: Files of a revision that are read; the largest repositories of manifests have a tenth of it.
 MAX_FILES: Final = 50_000

@@ -19,7 +19,7 @@ from webhook.lint.chart_rendering import render_charts
 from webhook.lint.discovery import Found, find
 from webhook.lint.files import Text, absolute, read_text, shown_path, unreadable
 from webhook.lint.parse import is_template
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 if TYPE_CHECKING:
     from webhook.lint import field_origins, kustomizations

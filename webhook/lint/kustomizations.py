@@ -18,7 +18,7 @@ from webhook.lint.discovery import KUSTOMIZATIONS
 from webhook.lint.external_tools import run_tool
 from webhook.lint.files import Text, absolute, is_below, is_file, is_special, is_within, read_text, shown_path
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 #: What kustomize would download whatever there is.
 _SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)

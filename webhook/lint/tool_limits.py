@@ -1,8 +1,26 @@
-"""How much time and room programs may take that are run for files of others."""
+"""How much time and room helm, kustomize and Git may take for files of others, and why one gave nothing."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from policies.manifests.skipped import SkipReason
+
+
+class ToolError(Exception):
+    """Something could not be rendered; the text says why.
+
+    Attributes:
+        reason: The same for programs.
+        needs: What would have to be downloaded.
+    """
+
+    def __init__(
+        self, text: str, reason: SkipReason = SkipReason.TOOL_FAILED, needs: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(text)
+        self.reason, self.needs = reason, needs
+
 
 #: Seconds that a program may take for one chart or kustomization. They take one or two.
 TIMEOUT_S: Final = 60

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from planning.advise.advise import Advice, advise, why_unadvised
 from planning.advise.goal import Goal, parse_limit
 from planning.advise.node_groups import groups_for, groups_lacking, scaled_groups
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import MOST_ADDED, domains_of, topology_key
 from planning.simulation.limits import MOST_ADVISED
 from policies.config.context import AdmissionContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.simulation.rollout.rollout import MOST_AGAIN
 from policies.config.context import AdmissionContext

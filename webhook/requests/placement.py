@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from planning.autoscaler.deduced_groups import NONE_DEDUCED, deduce
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
-from planning.autoscaler.sources import NO_GROUP, AutoscalerReader
+from planning.autoscaler.sources import NO_GROUP, AutoscalerReader, NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import MOST_GROUPS
 from policies.manifests.errors import DocumentError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import Action
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from planning.simulation.recovery import MOST_OTHERS

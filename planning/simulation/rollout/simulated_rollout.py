@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
 from planning.autoscaler.node_group import AutoscalerName
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.autoscaling import Autoscaled, Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout, with_nodes

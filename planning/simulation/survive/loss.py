@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Self
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
+from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.autoscaling import Autoscaled
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent

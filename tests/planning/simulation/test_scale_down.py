@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from planning.autoscaler.node_autoscaler import NodeAutoscaler
-from planning.autoscaler.sources import read_autoscaler
+from planning.autoscaler.sources import NodeAutoscaler, read_autoscaler
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.scale_down import ScaledDown, scale_down
 from policies.config.context import AdmissionContext

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.model import kept_parts
 from policies.model.cluster_kinds import (
     ATTACHMENT,
     BUDGET,
@@ -34,6 +33,7 @@ from policies.model.cluster_kinds import (
     Kind,
 )
 from policies.model.labels import LabelSelector
+from policies.scheduler import indexed_objects
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, as_recorded
@@ -162,7 +162,7 @@ def test_what_is_kept_is_as_good_as_new(
 ) -> None:
     """With all parts of all objects kept, any order of events ends in the answers of what survives it."""
     followed, rebuilt = ClusterIndex(), an_index(surviving(history))
-    with patch.object(kept_parts, "READ_ANEW", 0):
+    with patch.object(indexed_objects, "READ_ANEW", 0):
         # Twice, so that most objects come again as they were.
         follow(followed, deepcopy(history))
         follow(followed, deepcopy(history))
@@ -209,7 +209,7 @@ def test_changes_of_a_pod(change: dict[str, Any]) -> None:
     after["spec"] |= change.get("spec", {})
     after["status"] = change.get("status", after.get("status", {}))
     others = [a_node("a"), a_node("b"), a_pod("other", "a")]
-    with patch.object(kept_parts, "READ_ANEW", 0):
+    with patch.object(indexed_objects, "READ_ANEW", 0):
         index = an_index([*others, before])
         table = index.pods_of("shop")
         assert table is not None

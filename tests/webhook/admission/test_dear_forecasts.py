@@ -8,8 +8,8 @@ import pytest
 
 from policies.admission.decision import AdmissionVerdict, SkipCause
 from tests.webhook.telemetry.test_metrics import a_reply
-from webhook.admission.dear_forecasts import DearForecasts
 from webhook.component import Confidential
+from webhook.http.state import DearForecasts
 
 
 @pytest.mark.parametrize("cause", [SkipCause.OBJECT, SkipCause.TIMEOUT])

@@ -11,7 +11,7 @@ import pytest
 from policies.manifests.skipped import SkipReason
 from webhook.lint import sandbox, tool_limits
 from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, complaint, run_tool
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 CWD = Path.cwd()
 

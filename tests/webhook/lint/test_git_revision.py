@@ -14,7 +14,7 @@ from policies.manifests.skipped import SkipReason
 from tests.webhook.lint.git import commit_all, git, make_repository
 from webhook.lint import git_revision
 from webhook.lint.git_revision import GitRepository
-from webhook.lint.tool_error import ToolError
+from webhook.lint.tool_limits import ToolError
 
 
 @pytest.fixture
