@@ -26,6 +26,7 @@ from tests.e2e.kubectl import Kubectl, Manifest, Told
 from tests.e2e.processes import Processes, Running, free_port
 from tests.e2e.readiness import asked
 from tests.waiting import PATIENCE_S, eventually
+from tests.webhook.running import children_of
 from webhook.rbac import AUDIENCE
 
 #: The repository.
@@ -273,9 +274,8 @@ class Installation:
         return self._processes.start(words, log=self.folder / "forwarder.log", environment=_environment())
 
     def workers(self, port: int) -> list[int]:
-        """Return the process ids of a replica's workers."""
-        pid = self.replicas[port].process.pid
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        """Return the process ids of a replica's workers that review; the one of the API has children."""
+        return [worker for worker in children_of(self.replicas[port].process.pid) if not children_of(worker)]
 
     def picture(self, port: int) -> dict[str, int]:
         """Return how many objects of each kind a replica knows."""

@@ -107,7 +107,7 @@ def test_rights_that_are_gone(
     """A replica whose picture grew old stays in the Service: fields are checked, the rest is withheld."""
     installed.start(third_place, max_age_s=_MAX_AGE_S)
     installed.wait_until_chosen(third_place)
-    kubectl.do("delete", "clusterrolebinding", NAME)
+    kubectl.do("delete", "clusterrolebinding", f"{NAME}-cluster")
     try:
         refused = eventually(lambda: _warned(installed, third_place, "refuses to list or watch"))
         health = installed.health(third_place)

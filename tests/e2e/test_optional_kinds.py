@@ -123,18 +123,19 @@ def stored(control_plane: ControlPlane, space: str) -> Iterator[str]:
 @pytest.fixture
 def limited(installed: Installation, control_plane: ControlPlane) -> Iterator[Kubectl]:
     """A ServiceAccount with the rights of replicas, but for storage and PodDisruptionBudgets."""
-    name, made = f"{NAME}-limited", list[Manifest]()
+    name, roles, made = f"{NAME}-limited", {NAME, f"{NAME}-cluster"}, list[Manifest]()
     for obj in installed.manifests:
         subjects = obj.get("subjects") or ()
         if any(subject["name"] == NAME and subject["kind"] == "ServiceAccount" for subject in subjects):
             reference = obj["roleRef"]
             if reference["kind"] == "ClusterRole":
-                reference = {**reference, "name": name}
+                reference = {**reference, "name": f"{reference['name']}-limited"}
             subject = {"kind": "ServiceAccount", "namespace": NAME, "name": name}
             metadata = {**obj["metadata"], "name": f"{obj['metadata']['name']}-limited"}
             made.append({**obj, "metadata": metadata, "roleRef": reference, "subjects": [subject]})
-        elif (obj["kind"], obj["metadata"]["name"]) == ("ClusterRole", NAME):
-            made.append({**obj, "metadata": {"name": name}, "rules": list(map(_limited, obj["rules"]))})
+        elif obj["kind"] == "ClusterRole" and obj["metadata"]["name"] in roles:
+            metadata = {"name": f"{obj['metadata']['name']}-limited"}
+            made.append({**obj, "metadata": metadata, "rules": list(map(_limited, obj["rules"]))})
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAME}}
     control_plane.kubectl.do("create", "-f", "-", stdin=[account, *made])
     user = control_plane.user(name, installed.token(name))
@@ -245,7 +246,7 @@ def test_a_replica_without_the_rights(
     answer = installed.score(port, _with_claim(stored))
     rule = {"apiGroups": ["", *WITHHELD_GROUPS], "resources": ["*"], "verbs": ["list", "watch"]}
     patch = json.dumps([{"op": "add", "path": "/rules/-", "value": rule}])
-    control_plane.kubectl.do("patch", "clusterrole", f"{NAME}-limited", "--type=json", "-p", patch)
+    control_plane.kubectl.do("patch", "clusterrole", f"{NAME}-cluster-limited", "--type=json", "-p", patch)
 
     def known() -> bool:
         return "(no right" not in str(installed.health(port)[1])
