@@ -158,6 +158,8 @@ class Roles:
 
     def take(self, worker: Any) -> None:  # gunicorn's
         """Take a role, in a new worker: the API, if no living one has it."""
+        for application in self._applications.values():
+            application.parent = worker.ppid
         path = self.state.api_socket
         if path is None:
             return

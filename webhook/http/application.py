@@ -40,7 +40,9 @@ _TURN_S: Final = 0.5
 _PREPARE_S, _SHORT_TURN_S = 1.0, 0.02
 
 
-async def live(state: ServerState, tick: Callable[[], None], receive: Receive, send: Send) -> None:
+async def live(
+    state: ServerState, tick: Callable[[], None], parent: int, receive: Receive, send: Send
+) -> None:
     """Do what is due beside the requests; connections are accepted when the start is complete.
 
     A worker that takes the place of a killed one would answer its first requests without the cluster.
@@ -48,6 +50,7 @@ async def live(state: ServerState, tick: Callable[[], None], receive: Receive, s
     Args:
         state: The state of the process.
         tick: Called now and then, and before the process ends.
+        parent: The process without which this one ends.
         receive: Returns that the worker starts, and that it has served.
         send: Says that the start, and the end, is complete.
     """
@@ -59,7 +62,7 @@ async def live(state: ServerState, tick: Callable[[], None], receive: Receive, s
     end: Any = signal.getsignal(signal.SIGTERM)
     drain = partial(loop.call_soon_threadsafe, _drain, state, end)
     signal.signal(signal.SIGTERM, lambda *_signaled: drain())
-    beside = loop.create_task(_beside(tick, os.getppid()))
+    beside = loop.create_task(_beside(tick, parent))
     await send({"type": "lifespan.startup.complete"})
     await receive()
     beside.cancel()
@@ -107,9 +110,14 @@ class ProbeAnswer(TypedDict):
 
 
 class HttpApplication:
-    """Answers every request of one process."""
+    """Answers every request of one process.
+
+    Attributes:
+        parent: The process without which this one ends; the one that has forked it may be gone by now.
+    """
 
     def __init__(self, state: ServerState) -> None:
+        self.parent = os.getppid()
         self._state = state
         self._admission = None if state.role is Role.API else AdmissionRoutes(state)
         self._pages = Pages(state, *create_app(state))
@@ -122,7 +130,7 @@ class HttpApplication:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request; while the process drains, each answer says that it is the last one."""
         if scope["type"] == "lifespan":
-            return live(self._state, self.tick, receive, send)
+            return live(self._state, self.tick, self.parent, receive, send)
         send = self._closing(send)
         if self._admission is not None and split_path(scope["path"])[0]:
             return self._admission(scope, receive, send)

@@ -35,16 +35,19 @@ LITTLE_ROOM = (
 
 
 @contextmanager
-def started(folder: Path, *before: str, stderr: int = subprocess.DEVNULL) -> Iterator[Server]:
+def started(
+    folder: Path, *before: str, role: str = "all", stderr: int = subprocess.DEVNULL
+) -> Iterator[Server]:
     """Run a server whose log nobody reads, until the block ends.
 
     Args:
         folder: Where its temporary files are.
         before: What runs its command.
+        role: What it does.
         stderr: Where its log goes.
     """
     port = free_port()
-    words = f"serve --self-signed --workers=1 --drain-s=0 --bind=127.0.0.1:{port}".split()
+    words = f"serve --self-signed --workers=1 --drain-s=0 --bind=127.0.0.1:{port} --role={role}".split()
     command = [*before, sys.executable, "-c", "from webhook.cli.start import run; run()", *words]
     process = subprocess.Popen(command, stderr=stderr, env=os.environ | {"TMPDIR": str(folder)})
     server = Server(process, folder / "log", port)
@@ -102,7 +105,7 @@ def test_no_room_for_temporary_files(tmp_path: Path) -> None:
     probe = [*LITTLE_ROOM, "true"]
     if subprocess.run(probe, env=os.environ | {"TMPDIR": str(tmp_path)}, check=False).returncode:
         pytest.skip("a full disk was NOT tested: nothing may be mounted here")
-    with started(tmp_path, *LITTLE_ROOM) as server:
+    with started(tmp_path, *LITTLE_ROOM, role="admission") as server:
         (first,) = server.workers()
         with Path(f"/proc/{first}/root{tmp_path}/full").open("wb", buffering=0) as file, suppress(OSError):
             while True:
