@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
-from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from policies.admission.review_cost import ReviewLimits
@@ -19,20 +18,6 @@ from policies.config.spread_policy import Enforcement, SpreadPolicy
 from policies.manifests.fields import member, text_member
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
-
-
-class EffectChange(StrEnum):
-    """The kinds of change for a workload, the gravest first; the last is none, for it is so already."""
-
-    DENIED = "denied"
-    WARNED = "warned"
-    INJECTED = "injected"
-    INJECTED_DIFFERENTLY = "injectedDifferently"
-    NO_LONGER_INJECTED = "noLongerInjected"
-    NO_LONGER_DENIED = "noLongerDenied"
-    NO_LONGER_WARNED = "noLongerWarned"
-    NOT_INJECTED = "notInjected"
-
 
 #: By what a Deployment tells its ReplicaSets apart, and how it numbers them.
 _HASH: Final = "pod-template-hash"

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from policies.admission.effect_change import EffectChange
 from policies.admission.injection import injection_patch
-from policies.admission.policy_effect import EffectChange, as_applied, revision_of
+from policies.admission.policy_effect import as_applied, revision_of
 from policies.admission.policy_tests import patched
 from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation

@@ -30,7 +30,7 @@ def printed(command: str) -> Any:
     ("command", "shown"),
     [
         pytest.param("explain deploy/indexer -n search --cluster shop.json", "0 of 12", id="explain"),
-        pytest.param("simulate deploy/web -n shop --replicas 3 --cluster shop.json", "12", id="simulate"),
+        pytest.param("simulate deploy/web -n shop --pods 3 --cluster shop.json", "12", id="simulate"),
         pytest.param("audit --cluster shop.json", "cart", id="audit"),
         pytest.param("survive zone deploy/indexer -n search --cluster shop.json", "b", id="survive"),
         pytest.param("survive zone --all --cluster shop.json", "the worst is b", id="survive: each zone"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from policies.admission.policy_effect import EffectChange
+from policies.admission.effect_change import EffectChange
 from policies.admission.policy_preview import PolicyPreview, PreviewedWorkload
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import Count, Keywords, dumps

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from policies.admission.policy_effect import EffectChange
+from policies.admission.effect_change import EffectChange
 from policies.admission.policy_preview import (
     ComparedWorkload,
     PolicyPreview,

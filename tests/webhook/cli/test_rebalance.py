@@ -68,7 +68,7 @@ def test_plans(cluster: str, arguments: list[str], code: int, evictions: int) ->
     [
         pytest.param("4", 0, "kubectl annotate pods n1-0 n2-0", id="a plan"),
         pytest.param("1", 0, "from 6 to 1 pods", id="to one"),
-        pytest.param("6", 1, "no scale-down", id="no scale-down"),
+        pytest.param("6", 1, "this is not a scale-down", id="no scale-down"),
     ],
 )
 def test_deletion_costs(folder: Path, replicas: str, code: int, output: str) -> None:
