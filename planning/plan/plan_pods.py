@@ -218,7 +218,9 @@ class PodChanger:
             return found
 
         try:
-            found = play() if self._scaling is None else with_nodes(play, self._scaling)
+            found = play()
+            if self._scaling is not None:
+                found = with_nodes(found, play, self._scaling)
         except PlacementError:
             return None
         self._budget.pods -= wanted

@@ -88,7 +88,12 @@ def _queue(
         if asked.rolls_out or (queue is not None and not changes_nodes):
             autoscaler = None if context.cluster is None else happening.autoscale.read(context.cluster)
             return simulated_rollout.roll_out(
-                obj, context, settings, namespace=namespace, autoscaler=autoscaler
+                obj,
+                context,
+                settings,
+                namespace=namespace,
+                autoscaler=autoscaler,
+                played=None if queue is None else queue.rollout,
             )
         return queue or scheduling_queue.queue_replicas(
             obj,

@@ -12,6 +12,7 @@ from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import Action
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from planning.simulation.recovery import MOST_OTHERS
+from planning.simulation.rollout.rollout import Rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout, roll_out
 from planning.simulation.scheduling_queue import (
@@ -202,12 +203,13 @@ def run(
     context, known = request.state(server, known, found)
     context = replace(context, tolerated=SCORED_RULES)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
+    settings = request.rollout_settings(known)
     if request.rolls_out:
-        return _roll_out(request, context, known, autoscaler, found)
+        return _roll_out(request, context, settings, autoscaler, found)
     groups = 0 if autoscaler is None else autoscaler.width
-    queue = _applied(request, context, known, found, always=applied)
+    queue = _applied(request, context, settings, found, always=applied)
     if queue is not None and not (applied or request.changes_nodes):
-        return _roll_out(request, context, known, autoscaler, found)
+        return _roll_out(request, context, settings, autoscaler, found, played=queue.rollout)
     queue = queue or _queue(request, context, known, groups, found)
     others = min(
         PodLimit(queue.cluster.node_count, groups, request.runs or 1).most - len(queue.pods), MOST_OTHERS
@@ -229,7 +231,7 @@ def run(
 def _applied(
     request: SimulateRequest,
     context: AdmissionContext,
-    known: KnownPods,
+    settings: RolloutSettings,
     found: ErrorList,
     *,
     always: bool,
@@ -241,7 +243,7 @@ def _applied(
     """
     if not (always or request.applies):
         return None
-    settings = replace(request.rollout_settings(known), most=most_rolled_out(context))
+    settings = replace(settings, most=most_rolled_out(context))
     obj = filled_in(request.workload or {})
     place = partial(queue_applied, obj, context, settings, always=always)
     return try_placing(place, _WORKLOAD, found)
@@ -284,11 +286,13 @@ def _queue(
 def _roll_out(
     request: SimulateRequest,
     context: AdmissionContext,
-    known: KnownPods,
+    settings: RolloutSettings,
     autoscaler: NodeAutoscaler | None,
     found: ErrorList,
+    *,
+    played: Rollout | None = None,
 ) -> SimulatedRollout:
-    """Roll the workload of a request out, or scale it.
+    """Roll the workload of a request out, or scale it; one that was played already is not played again.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
@@ -298,11 +302,8 @@ def _roll_out(
         text = f"must be from 0 to {most:,} with {nodes:,} nodes"
         found.add(invalid_value(_SCALE, request.scale, text, VALUE_INVALID))
     refuse(found)
-    settings, workload = (
-        replace(request.rollout_settings(known), most=most),
-        filled_in(request.workload or {}),
-    )
-    place = partial(roll_out, workload, context, settings, autoscaler=autoscaler)
+    workload, settings = filled_in(request.workload or {}), replace(settings, most=most)
+    place = partial(roll_out, workload, context, settings, autoscaler=autoscaler, played=played)
     return try_placing(place, _WORKLOAD, found)
 
 

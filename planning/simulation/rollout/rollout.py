@@ -202,20 +202,20 @@ def simulate_rollout(
     )
 
 
-def with_nodes(play: Callable[[], Rollout], scaling: Autoscaling) -> Rollout:
-    """Simulate a rollout; add nodes for the pods that it leaves pending where it ends worst.
+def with_nodes(rollout: Rollout, play: Callable[[], Rollout], scaling: Autoscaling) -> Rollout:
+    """Add nodes for the pods that a rollout leaves pending where it ends worst.
 
     The nodes are there from its beginning when it is simulated again, and its pending pods are taken to be of
     the new revision. Real nodes come while it is under way.
 
     Args:
+        rollout: The rollout without them.
         play: Simulates it in the cluster as it is then.
         scaling: Adds nodes to the cluster before it.
 
     Returns:
         The rollout with the nodes.
     """
-    rollout = play()
     for tries in range(MOST_AGAIN + 1):
         course = next((course for course in reversed(rollout.ends) if course.pending), None)
         if course is None:

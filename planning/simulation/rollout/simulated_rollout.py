@@ -54,11 +54,13 @@ def roll_out(
     *,
     namespace: str = "",
     autoscaler: NodeAutoscaler | None = None,
+    played: Rollout | None = None,
 ) -> SimulatedRollout:
     """Roll out or scale an object; find what would make a rollout complete that does not.
 
     Arguments and errors are those of ``simulate_rollout``. Pods that would stay pending get nodes where there
-    is an autoscaler.
+    is an autoscaler. What was ``played`` with these settings already is not played again, unless it has more
+    replicas than they allow, which is refused.
     """
     # Later events must not change what suggestions are verified on.
     frozen = context if context.cluster is None else replace(context, cluster=context.cluster.fork(namespace))
@@ -69,7 +71,9 @@ def roll_out(
     scaling = None
     if autoscaler is not None and frozen.cluster is not None:
         scaling = Autoscaling(ClusterSimulation(cluster=frozen.cluster), autoscaler)
-    rollout = play() if scaling is None else with_nodes(play, scaling)
+    rollout = played if played is not None and played.replicas <= settings.most else play()
+    if scaling is not None:
+        rollout = with_nodes(rollout, play, scaling)
     return SimulatedRollout(
         rollout=rollout,
         suggestions=find_rollout_suggestions(rollout, frozen, settings),
