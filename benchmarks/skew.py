@@ -23,7 +23,8 @@ from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Throttle
-from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
+from webhook.fork_server import ChildProcesses, ForkServer
+from webhook.forked import ResourceLimits
 from webhook.http.held_cluster import HeldCluster
 from webhook.http.state import HELD
 from webhook.skew.controller import SHARE, SweepEndedError, sweep

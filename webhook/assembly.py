@@ -21,7 +21,8 @@ from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.admission.context import build_context, load_policy_files
 from webhook.admission.current_context import CurrentContext
 from webhook.component import Elect
-from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits, ToldStore
+from webhook.fork_server import ChildProcesses, ForkServer, ToldStore
+from webhook.forked import ResourceLimits
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles

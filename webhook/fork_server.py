@@ -1,4 +1,4 @@
-"""Compute answers in child processes, within limits of time and memory, of a server that has one thread.
+"""The way to a fork server, which computes answers in child processes within limits of time and memory.
 
 A thread would do for what takes microseconds. What takes longer holds the interpreter's lock again and again
 for as long as a whole review may take, and no thread can be ended. A child has all that the server holds in
@@ -6,7 +6,7 @@ memory, as it was when the question came, without copying it; it can be killed a
 
 A fork copies the thread that forks alone, and the locks that others hold stay taken in the child for ever. So
 who has threads forks nothing: it hands what is to be held to a fork server, a process of its own that has one
-thread, and tells it what changes. Python's own forkserver starts that process.
+thread, and tells it what changes. Python's own forkserver starts that process; ``webhook/forked`` runs there.
 
 Knows no web framework and no server.
 """
@@ -14,54 +14,28 @@ Knows no web framework and no server.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import gc
-import io
 import marshal
 import os
 import pickle
-import resource
 import select
 import signal
 import socket
-import struct
-import sys
 import threading
 import time
-import traceback
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from operator import attrgetter
-from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from webhook.forked import BLOCK, LENGTH, STATUS, ResourceLimits, serve
 from webhook.telemetry.logs import LOGGER, Value
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-#: Bytes that are read at once; what a socket holds.
-_BLOCK: Final = 64 * 1024
-#: Seconds after its deadline at which a child ends by itself, if it was not ended.
-_LATE_S: Final = 1.0
-#: Of prctl(2): the signal that a process gets when the one that forked it ends.
-_PR_SET_PDEATHSIG: Final = 1
-#: Less urgent: where the processors do not suffice, reviews get three times as much. With more,
-#: no answer would come on a busy machine.
-_NICE: Final = 5
-#: The kernel ends a child before all others where there is no memory.
-_OOM_FIRST: Final = b"1000"
-#: The length of an answer, before it; and how a child ended, after what it wrote.
-_LENGTH: Final = struct.Struct("!Q")
-_STATUS: Final = struct.Struct("!i")
 #: The environment of who forks, before it imports numpy, whose library has threads of its own otherwise.
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1"}
-#: Objects made since the last collection after which the collector looks for cycles.
-_COLLECT_AFTER: Final = 20_000
 
 #: What is said while the server ends.
 _ENDING: Final = "the server is being ended"
@@ -95,18 +69,6 @@ class LimitError(Exception):
 
 class _RemoteError(Exception):
     """The traceback of an error in a child; the cause of the error that is raised for it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceLimits:
-    """The resources that one question may use."""
-
-    #: Seconds, with those in which it waits for others.
-    timeout_s: float
-    #: Memory, beyond what the server has already.
-    memory_bytes: int
-    #: Seconds of processor time; None for no limit but that of ``timeout_s``.
-    processor_s: float | None = None
 
 
 class ForkServer:
@@ -153,7 +115,7 @@ class ForkServer:
             # Without them it ends, and with it its children.
             self._closed = weakref.finalize(self, _close, self._questions, self._events)
             process = context.Process(
-                target=_serve,
+                target=serve,
                 args=(held, self._prepared, questions, events),
                 name="fork-server",
                 daemon=True,
@@ -288,15 +250,15 @@ class ChildProcesses:
 
     def _whole(self, said: bytes) -> bytes:
         """Return the outcome that a child wrote, if it wrote all of it."""
-        if len(said) >= _LENGTH.size:
-            end = _LENGTH.size + _LENGTH.unpack_from(said)[0]
+        if len(said) >= LENGTH.size:
+            end = LENGTH.size + LENGTH.unpack_from(said)[0]
             if len(said) >= end:
-                return said[_LENGTH.size : end]
+                return said[LENGTH.size : end]
         if self._server.ended:
             raise LimitError(Limit.BUSY, _ENDING)
-        if len(said) < _STATUS.size:
+        if len(said) < STATUS.size:
             raise LimitError(Limit.BUSY, "no process can be started: try again")
-        status = _STATUS.unpack(said[-_STATUS.size :])[0]
+        status = STATUS.unpack(said[-STATUS.size :])[0]
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
             text = f"the answer takes more than {self._budget.processor_s:g} s of processor time"
             raise LimitError(Limit.TIMEOUT, text)
@@ -339,190 +301,11 @@ def _read_all(asked: socket.socket, deadline: float, client: int | None) -> byte
         part = b""
         # It may have ended before it had read the question.
         with contextlib.suppress(ConnectionResetError):
-            part = asked.recv(_BLOCK)
+            part = asked.recv(BLOCK)
         if not part:
             return b"".join(parts)
         parts.append(part)
     return None
-
-
-def spare_collector() -> None:
-    """Look for cycles less often, and never among what there is, which lives as long as the process.
-
-    Its memory stays shared with processes that are forked. A review makes some 200 objects; Python would
-    search after every third.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER)
-
-
-# What follows runs in the fork server.
-
-
-def _serve(held: object, prepared: tuple[str, ...], questions: socket.socket, events: Connection) -> None:
-    """Fork a child for each question and apply events, until who asks is gone."""
-    for name in prepared:
-        resolve_name(name)()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    woken, wakes = os.pipe()
-    for end in (woken, wakes):
-        os.set_blocking(end, False)
-    signal.signal(signal.SIGCHLD, lambda *_signaled: None)
-    signal.set_wakeup_fd(wakes)
-    spare_collector()
-    poller = select.poll()
-    for readable in (questions.fileno(), events.fileno(), woken):
-        poller.register(readable, select.POLLIN)
-    children = _Children(held, poller)
-    with contextlib.suppress(EOFError, ConnectionError):
-        while True:
-            ready = {number for number, _ in poller.poll()}
-            # First, while the numbers mean what they did.
-            children.kill(ready)
-            if woken in ready:
-                os.read(woken, _BLOCK)
-                children.reap()
-            if events.fileno() in ready:
-                events.send(_told(held, events.recv_bytes()))
-            if questions.fileno() in ready:
-                _, asked, _, _ = socket.recv_fds(questions, 1, 1)
-                if not asked:
-                    return
-                children.begin(socket.socket(fileno=asked[0]))
-
-
-def _told(held: object, message: bytes) -> tuple[object, Exception | None]:
-    """Call a method of what is held; return its result, or its error."""
-    method, values = marshal.loads(message)  # noqa: S302  # our own process wrote it
-    try:
-        return attrgetter(method)(held)(*values), None
-    except Exception as error:  # noqa: BLE001  # whoever told it raises it
-        return None, _portable(error)
-
-
-class _Children:
-    """The children of a fork server, each with the connection to who asked."""
-
-    def __init__(self, held: object, poller: select.poll) -> None:
-        self._held = held
-        self._poller = poller
-        self._running: dict[int, tuple[int, socket.socket]] = {}
-
-    def begin(self, asked: socket.socket) -> None:
-        """Fork a child that answers."""
-        parent = os.getpid()
-        try:
-            pid = os.fork()
-        except OSError:
-            # Who asked finds that nothing is said.
-            asked.close()
-            return
-        if pid == 0:
-            _compute(self._held, asked, parent)
-        self._running[asked.fileno()] = pid, asked
-        # Nothing is read here; that the other end is closed is noticed all the same.
-        self._poller.register(asked, 0)
-
-    def kill(self, left: set[int]) -> None:
-        """End the children at the other end of whose connections no one is any more."""
-        for number in left & self._running.keys():
-            pid, asked = self._running[number]
-            os.kill(pid, signal.SIGKILL)
-            self._poller.unregister(asked)
-
-    def reap(self) -> None:
-        """Say of each child that has ended how it did."""
-        for number, (pid, asked) in list(self._running.items()):
-            # Its id is not given to another process before it is waited for.
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                del self._running[number]
-                with asked, contextlib.suppress(OSError, KeyError):
-                    self._poller.unregister(asked)
-                    # Who does not read what a child wrote gets no more.
-                    asked.send(_STATUS.pack(status), socket.MSG_DONTWAIT)
-
-
-# What follows runs in the child.
-
-
-def _compute(held: object, asked: socket.socket, parent: int) -> NoReturn:
-    """Read a question, and write what comes of it; never return to what the parent was doing."""
-    code = 1
-    try:
-        _detach(asked.fileno(), parent)
-        question = io.BytesIO(_received(asked))
-        limits, reserved, deadline = pickle.load(question)  # noqa: S301  # our own process wrote it
-        signal.setitimer(signal.ITIMER_REAL, max(0.0, deadline - time.monotonic()) + _LATE_S)
-        if limits.processor_s is not None:
-            # A child's processor time begins at 0; the signal ends it, and who asked knows it by that.
-            signal.setitimer(signal.ITIMER_PROF, limits.processor_s)
-        outcome = _outcome(held, question, limits.memory_bytes + reserved)
-        asked.sendall(_LENGTH.pack(len(outcome)) + outcome)
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def _received(asked: socket.socket) -> bytes:
-    parts = []
-    while part := asked.recv(_BLOCK):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _detach(kept: int, parent: int) -> None:
-    """Let go of what is the parent's, and end when it does."""
-    signal.set_wakeup_fd(-1)
-    # Connections stay open for as long as anybody has them open.
-    os.closerange(3, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGALRM, signal.SIGPROF):
-        signal.signal(number, signal.SIG_DFL)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_bytes(_OOM_FIRST)
-    if os.getppid() != parent:
-        os._exit(1)
-    os.nice(_NICE)
-    # It would write to every object that the parent shares with us, and we are not here for long.
-    gc.disable()
-
-
-def _outcome(held: object, question: io.BytesIO, memory_bytes: int) -> bytes:
-    """Return the result of some work, or the error that it raises and where; pickled."""
-    limit, most = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = _data_bytes() + len(question.getbuffer()) + memory_bytes
-    ours = wanted if limit == resource.RLIM_INFINITY else min(wanted, limit)
-    resource.setrlimit(resource.RLIMIT_DATA, (ours, most))
-    try:
-        work = pickle.load(question)  # noqa: S301  # our own process wrote it
-        return pickle.dumps((work(held), None, ""), pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # noqa: BLE001  # whatever it is, who asked raises it
-        # To report too little memory takes some, too.
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
-        trace = "".join(traceback.format_exception(error))
-        return pickle.dumps((None, _portable(error), trace))
-
-
-def _data_bytes() -> int:
-    """Return the memory that counts for RLIMIT_DATA; 0 where the system does not report it."""
-    try:
-        pages = Path("/proc/self/statm").read_text().split()[5]
-    except OSError:
-        return 0
-    return int(pages) * resource.getpagesize()
-
-
-def _portable(error: Exception) -> Exception:
-    """Return an error that can be pickled and read again."""
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301  # our own
-    except Exception:  # noqa: BLE001  # an error may hold anything
-        return RuntimeError(repr(error))
-    return error
 
 
 class ToldStore:

@@ -18,7 +18,8 @@ from certs.store import provision_self_signed
 from webhook import assembly
 from webhook.assembly import CERTIFICATES
 from webhook.component import Component
-from webhook.fork_server import ForkServer, spare_collector
+from webhook.fork_server import ForkServer
+from webhook.forked import spare_collector
 from webhook.gunicorn.application import Application
 from webhook.http.application import HttpApplication
 from webhook.http.authorization.authorizer import Authorizer, access_mode, build_authorizer, is_loopback

@@ -23,7 +23,7 @@ SOURCES = sorted(
     if "node_modules" not in path.parts
 )
 #: Who may fork: a server that has one thread, and runs nothing else.
-FORKS = {"webhook/fork_server.py": {"os.fork"}, "webhook/lint/sandbox.py": {"preexec_fn"}}
+FORKS = {"webhook/forked.py": {"os.fork"}, "webhook/lint/sandbox.py": {"preexec_fn"}}
 #: What copies a process with all of its locks.
 _NAMES = {"fork", "forkpty"}
 #: Notes each fork of a process and its threads, those of libraries too.

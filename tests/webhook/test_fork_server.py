@@ -21,8 +21,8 @@ from webhook.fork_server import (
     ForkServer,
     Limit,
     LimitError,
-    ResourceLimits,
 )
+from webhook.forked import ResourceLimits
 
 MIB = 1 << 20
 LIMITS = ResourceLimits(timeout_s=PATIENCE_S, memory_bytes=64 * MIB)

@@ -14,7 +14,8 @@ from planning.audit.json import AuditedWorkload, audited_workload
 from planning.audit.workload_audit import WorkloadAudit
 from policies.manifests.wire import INLINE, Count, Form, dumps
 from policies.model.workload_ref import WorkloadRef
-from webhook.fork_server import ChildProcesses, ForkServer, LimitError, ResourceLimits
+from webhook.fork_server import ChildProcesses, ForkServer, LimitError
+from webhook.forked import ResourceLimits
 from webhook.ui.cluster import PageCluster
 
 #: Objects that are looked at in one piece: about a second in a large cluster, so that the first come soon.

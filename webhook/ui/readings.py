@@ -18,7 +18,8 @@ from typing import Final, NamedTuple
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import Count, dumps
-from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
+from webhook.fork_server import ChildProcesses, ForkServer
+from webhook.forked import ResourceLimits
 from webhook.ui.background_audit import BackgroundAudit
 from webhook.ui.change_watch import ChangeWatch, ReadHashes
 from webhook.ui.cluster import PageCluster

@@ -22,7 +22,8 @@ from tests.planning.audit.test_workload_skew import DEMO, a_random_cluster
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits, ToldStore
+from webhook.fork_server import ChildProcesses, ForkServer, ToldStore
+from webhook.forked import ResourceLimits
 from webhook.http.held_cluster import HeldCluster
 from webhook.http.state import HELD
 from webhook.skew.controller import SkewController

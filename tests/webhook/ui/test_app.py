@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_node
 from tests.webhook.ui.pages import DEPLOYMENT, HOST, PORT, TOKEN, PageClient, a_client, a_page_cluster
-from webhook.fork_server import ResourceLimits
+from webhook.forked import ResourceLimits
 from webhook.ui.app import HEADERS, MOST_BODY_BYTES
 from webhook.ui.embedded import BuiltFile
 from webhook.ui.readings import PageState
