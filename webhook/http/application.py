@@ -38,6 +38,12 @@ _TURN_S: Final = 0.5
 #: Seconds that a new worker waits to be prepared, and between two looks. Well below the timeout of a webhook,
 #: and enough to list a small cluster. With a large one /readyz says no for longer.
 _PREPARE_S, _SHORT_TURN_S = 1.0, 0.02
+#: The paths for who operates the server, which every process answers itself.
+OPERATION: Final = frozenset({"/livez", "/metrics", "/openapi.json", "/readyz"})
+#: Seconds for what comes before and after an answer of the API.
+_MARGIN_S: Final = 15.0
+#: The pages for who operates the server: whether it lives, is ready, what it counts, and what it answers.
+_operation: Final = Blueprint("operation", __name__)
 
 
 async def live(
@@ -90,14 +96,6 @@ async def _beside(tick: Callable[[], None], parent: int) -> None:
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.sleep(_TURN_S)
-
-
-#: The paths for who operates the server, which every process answers itself.
-OPERATION: Final = frozenset({"/livez", "/metrics", "/openapi.json", "/readyz"})
-#: Seconds for what comes before and after an answer of the API.
-_MARGIN_S: Final = 15.0
-#: The pages for who operates the server: whether it lives, is ready, what it counts, and what it answers.
-_operation: Final = Blueprint("operation", __name__)
 
 
 class ProbeAnswer(TypedDict):

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Final
 
 from webhook.admission.budget import RESERVED_SHARE
 from webhook.admission.current_context import CurrentContext
-from webhook.component import Component
-from webhook.fork_server import ChildProcesses, ForkServer, ResourceLimits
+from webhook.component import Component, Confidential
+from webhook.fork_server import ChildProcesses, ForkServer
+from webhook.forked import ResourceLimits
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.limits import MaxConcurrent
 from webhook.settings import Role, Settings
@@ -29,22 +30,24 @@ from webhook.telemetry.logs import LOGGER, EventLog
 if TYPE_CHECKING:
     from policies.config.spread_policy import SpreadPolicy
     from policies.model.cluster_workloads import ClusterWorkloads
+    from webhook.admission.reply import Reply
     from webhook.http.path_tokens import PathTokens
     from webhook.telemetry.metrics import Telemetry
-from typing import TYPE_CHECKING
 
-from webhook.component import Confidential
-
-if TYPE_CHECKING:
-    from webhook.admission.reply import Reply
-
-
-#: Seconds for which the last one is shown, and after which the next one is logged.
+#: Seconds after which a worker reports the state of its components as metrics again. Below the usual interval
+#: of scrapes.
+_OBSERVE_EVERY_S: Final = 5.0
+#: What a fork server prepares for the API.
+HELD: Final = "webhook.http.held_cluster:prepare_answers"
+#: Seconds that a preview takes at most, whatever timeout a request gives itself: what ours give the webhooks
+#: of policies, but for what is kept of it.
+LONGEST_PREVIEW_S: Final = 3.0 * (1 - RESERVED_SHARE)
+#: Seconds for which the last forecast that was too dear is shown, and after which the next one is logged.
 _SHOWN_S, _LOGGED_EVERY_S = 600.0, 60.0
 
 
 class DearForecasts(Component):
-    """Names the last one in the warnings of ``/readyz``, and one a minute in the log."""
+    """Names the last that was too dear in the warnings of ``/readyz``, and one a minute in the log."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is known yet; the clock counts seconds and never goes back."""
@@ -66,16 +69,6 @@ class DearForecasts(Component):
         """Return the last one, for some minutes."""
         age_s = self._clock() - self._noted_at
         return [Confidential(f"{self._problem} ({age_s:.0f} s ago)")] if age_s < _SHOWN_S else []
-
-
-#: Seconds after which a worker reports the state of its components as metrics again. Below the usual interval
-#: of scrapes.
-_OBSERVE_EVERY_S: Final = 5.0
-#: What a fork server prepares for the API.
-HELD: Final = "webhook.http.held_cluster:prepare_answers"
-#: Seconds that a preview takes at most, whatever timeout a request gives itself: what ours give the webhooks
-#: of policies, but for what is kept of it.
-LONGEST_PREVIEW_S: Final = 3.0 * (1 - RESERVED_SHARE)
 
 
 def _now() -> datetime:
