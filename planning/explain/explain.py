@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, never
 from planning.simulation.replicas import MOST_PLACED, Replicas, count_replicas
@@ -119,38 +119,64 @@ def explain_object(
     settings = RolloutSettings(known=known, most=MOST_PLACED)
     replaced = find_replaced(placement, context, settings)
     rollout = None if replaced is None else replaced.rollout
-    replicas, stuck, suggestions, completing = None, placement, Suggestions(), None
-    if rollout is not None:
-        placement = stuck = rollout.moment
-        replicas, message = rollout.fitting, rollout.courses.worst.message
-        if not rollout.succeeds:
-            completing = (
-                RolloutSuggestions(complete=False)
-                if stop()
-                else find_rollout_suggestions(rollout, context, settings)
-            )
+    if rollout is None:
+        judged = _judge_next(placement, context, stop)
     else:
-        counted = count_replicas(placement, stop)
-        if counted is not None:
-            replicas, fork = counted
-            if placement.result.feasible_count and not replicas.enough:
-                # The next pod fits, but a later one will not: what helps is evaluated beside those that fit.
-                context = replace(context, cluster=fork)
-                stuck = evaluate_workload(workload, context, revision_of=placement)
-        message, suggestions = stuck.result.message, find_suggestions(stuck, context, replicas, stop=stop)
+        judged = _judge_rollout(rollout, context, settings, stop)
+    placement, stuck = judged.placement, judged.stuck
     return Explained(
         placement=placement,
         explanation=explain(placement.result, placement.cluster, examples=examples),
         deadlocks=find_deadlocks(stuck.result, stuck.cluster),
-        suggestions=suggestions,
+        suggestions=judged.suggestions,
         outvoted=find_outvoted(placement.result, placement.cluster),
-        stuck_message=message,
-        replicas=replicas,
+        stuck_message=judged.message,
+        replicas=judged.replicas,
         replaced=replaced,
-        completing=completing,
+        completing=judged.completing,
         autoscaled=_autoscaled(stuck, autoscaler, stop),
         waits_for=_waits_for(workload, known),
     )
+
+
+class _Judged(NamedTuple):
+    """The pod that is explained, and what becomes of those after it."""
+
+    placement: Placement  #: Where the pod would go.
+    stuck: Placement  #: The same of the first one that does not fit, or of the pod itself.
+    message: str  #: The condition of the one that does not fit; empty if all do.
+    replicas: Replicas | None  #: How many fit; None where their number is not known.
+    suggestions: Suggestions = Suggestions()  #: What would help.
+    completing: RolloutSuggestions | None = None  #: What would make a rollout complete; None where it does.
+
+
+def _judge_rollout(
+    rollout: Rollout, context: AdmissionContext, settings: RolloutSettings, stop: Callable[[], bool]
+) -> _Judged:
+    """Judge the pods of a new revision as its rollout leaves them."""
+    placement, completing = rollout.moment, None
+    if not rollout.succeeds:
+        completing = (
+            RolloutSuggestions(complete=False)
+            if stop()
+            else find_rollout_suggestions(rollout, context, settings)
+        )
+    message = rollout.courses.worst.message
+    return _Judged(placement, placement, message, rollout.fitting, completing=completing)
+
+
+def _judge_next(placement: Placement, context: AdmissionContext, stop: Callable[[], bool]) -> _Judged:
+    """Judge the next pod of a workload, and the replicas after it."""
+    stuck, replicas = placement, None
+    counted = count_replicas(placement, stop)
+    if counted is not None:
+        replicas, fork = counted
+        if placement.result.feasible_count and not replicas.enough:
+            # The next pod fits, but a later one will not: what helps is evaluated beside those that fit.
+            context = replace(context, cluster=fork)
+            stuck = evaluate_workload(placement.workload, context, revision_of=placement)
+    suggestions = find_suggestions(stuck, context, replicas, stop=stop)
+    return _Judged(placement, stuck, stuck.result.message, replicas, suggestions)
 
 
 def _waits_for(workload: Workload, known: KnownPods) -> tuple[str, ...]:
