@@ -10,7 +10,7 @@ from typing import Annotated, Final, NamedTuple
 from rich.console import RenderableType
 from rich.text import Text
 
-from planning.what_if.release_diff import DiffKind, WorkloadDiff
+from planning.simulation.release_diff import DiffKind, WorkloadDiff
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INLINE, Count, Keywords, SentAs, dumps
 from policies.manifests.words import ON_SCREEN, listed, object_title, plural

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planning.what_if.release_diff import diff_releases
+from planning.simulation.release_diff import diff_releases
 from planning.what_if.upgrade import ReleaseDiff
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkload

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import orjson
 
 from planning.what_if import upgrade
-from tests.planning.what_if.release_diffs import a_release_diff
+from tests.planning.simulation.release_diffs import a_release_diff
 
 
 def test_text(golden: Callable[[str, str], str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planning.what_if.release_diff import DiffKind, WorkloadDiff, changes_between, diff_releases
+from planning.simulation.release_diff import DiffKind, WorkloadDiff, changes_between, diff_releases
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkload
 from policies.model.version import KubernetesVersion

@@ -1,0 +1,50 @@
+"""A scenario: a cluster as it is, what happens to it, and what is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planning.autoscaler.sources import NodeAutoscaler
+from planning.simulation.cluster_simulation import never
+from planning.simulation.events import Event
+from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
+from policies.model.workload_ref import WorkloadRef
+from policies.pods.known_pods import KnownPods
+from policies.scheduler.binding import TieBreaker, first_by_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """A cluster as it is, always whole: index, pods with and without a node, workloads."""
+
+    context: AdmissionContext  #: What pods are prepared by; its cluster must be there, and stays as it is.
+    known: KnownPods  #: What is known of its pods besides.
+    workloads: ClusterWorkloads  #: Its workloads.
+    unread: tuple[str, ...] = ()  #: The kinds that were not read, as kubectl names them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What is asked: ``play`` answers it."""
+
+    cluster: ClusterState  #: The cluster as it is.
+    #: What happens, in order; without any only what is pending is tried. Events on nodes that follow one
+    #: another are one moment: all of them happen, and then pods are scheduled.
+    events: tuple[Event, ...] = ()
+    each: str | None = None  #: The topology key of which each domain is lost after the events; None for none.
+    #: Whom the verdict is about; None for all that are changed or hit.
+    workloads: tuple[WorkloadRef, ...] | None = None
+    nodes_from: NodeAutoscaler | None = None  #: What adds nodes for pods that stay pending; None for nothing.
+    scale_down: bool = False  #: Whether that then removes the nodes that are not needed.
+    unreachable: bool = False  #: Whether nodes that ``each`` loses stay in the API, tainted.
+    allow_missing: int = 0  #: How many replicas of each workload may be missing after events on nodes.
+    #: How many ways are played; None for all, within a limit, of a last moment that rolls out or scales, and
+    #: for one way otherwise.
+    runs: int | None = None
+    choose: TieBreaker = first_by_name  #: Makes the choices of the likely way.
+    stop: Callable[[], bool] = never  #: Whether to end with what is done; called before each pod.
+    progress: Callable[[float], None] = lambda _share: (
+        None
+    )  #: Called with the share of the work that is done.
