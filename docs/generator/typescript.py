@@ -11,13 +11,12 @@ from docs.generator.schemas import Schema
 from docs.generator.type_schema import Definitions
 from planning.audit.workload_audit import SEVERITIES, Risk
 from planning.plan.json import PlanReport
-from planning.simulation.actions import MOST_ADDED
+from planning.simulation.events import MOST_ADDED, MOST_EVENTS, MOST_LABELS, MOST_TAINTS
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT
 from planning.what_if.survive_json import SurviveAnswer
 from policies.model.labels import KEY_LENGTH, SUBDOMAIN_LENGTH
 from policies.model.taints import TaintEffect
 from policies.reports.lint.json import LintReport
-from webhook.requests.actions import MOST_ACTIONS, MOST_LABELS, MOST_TAINTS
 from webhook.ui.embedded import RECORDING, EmbeddedReport
 from webhook.ui.manifest import PageError
 from webhook.ui.routes import ROUTES
@@ -55,7 +54,7 @@ def _constants() -> Iterator[str]:
     for name, words, value in (
         ("MOST_NAME", "Characters of the longest name of an object", SUBDOMAIN_LENGTH),
         ("MOST_KEY", "Characters of the longest key of a label or taint", KEY_LENGTH),
-        ("MOST_ACTIONS", "As many actions as one request may have", MOST_ACTIONS),
+        ("MOST_ACTIONS", "As many actions as one request may have", MOST_EVENTS),
         ("MOST_TAINTS", "As many taints as an action may leave out", MOST_TAINTS),
         ("MOST_LABELS", "As many labels as an action may give new nodes", MOST_LABELS),
         ("MOST_ADDED", "As many nodes as one action may add", MOST_ADDED),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from planning.simulation.survive.loss import LossOptions
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
@@ -54,7 +54,7 @@ def domain_losses(
     edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
     placed = read_workload(edited, context, namespace=workload.namespace)
     removed, unreachable = (
-        _displaced(Survival([placed], context, options, known.running, stop=stop))
+        _displaced(SingleLosses([placed], context, options, known.running, stop=stop))
         for options in (LossOptions(key, unreachable=outage, others=0) for outage in (False, True))
     )
     for domain, (lost, back) in removed.items():
@@ -62,7 +62,7 @@ def domain_losses(
         yield DomainLoss(replicas=replicas, domain=domain, lost=lost, back=back, back_in_outage=in_outage)
 
 
-def _displaced(survival: Survival) -> dict[str, tuple[int, int]]:
+def _displaced(survival: SingleLosses) -> dict[str, tuple[int, int]]:
     """Return, by domain, how many replicas are lost with it and how many of those fit elsewhere."""
     (deployed,) = survival.deployed
     found: dict[str, tuple[int, int]] = {}

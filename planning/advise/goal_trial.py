@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from planning.advise.goal import Goal
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.manifests.wire import INTERNAL, Count, SentAs
 from policies.pods.placement import PreparedPod
 
@@ -36,7 +36,7 @@ class Failure:
     node: Annotated[str, INTERNAL] = ""
     other: Annotated[str, INTERNAL] = ""  #: That one.
     message: Annotated[str, INTERNAL] = ""  #: The scheduler's message where a replica stays pending.
-    outcome: Annotated[Outcome, INTERNAL] = Outcome.COMPLETE  #: How a rollout ends.
+    outcome: Annotated[RolloutEnd, INTERNAL] = RolloutEnd.COMPLETE  #: How a rollout ends.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class RolledOut:
     """The outcome of a rollout that begins with all replicas of the same constraints."""
 
     replicas: Count  #: How many there are.
-    outcome: Outcome  #: How it ends where it ends worst.
+    outcome: RolloutEnd  #: How it ends where it ends worst.
     domain: str  #: The domain with most of them at the end.
     count: Count  #: How many it has.
     courses: Count  #: How many courses were taken.
@@ -137,7 +137,7 @@ class Trial:
                 yield Failure(kind=FailureKind.CROWDED, replicas=placed.replicas, node=node, other=other)
         for rollout in self.rollouts:
             allowed = goal.allowed(rollout.replicas)
-            is_stuck = rollout.outcome in {Outcome.PENDING, Outcome.DEADLOCK}
+            is_stuck = rollout.outcome in {RolloutEnd.PENDING, RolloutEnd.DEADLOCK}
             if is_stuck or rollout.count > allowed:
                 yield Failure(
                     kind=FailureKind.ROLLOUT,

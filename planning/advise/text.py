@@ -24,7 +24,7 @@ from planning.advise.words import (
     ties,
     verdict,
 )
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.text.suggestion_text import given_up_text
 from planning.text.words import constraint_title, dropped, unmodeled_note, workload_title
 from policies.manifests.sanitize import one_line
@@ -137,10 +137,10 @@ def _rollout(rollout: RolledOut) -> Text:
     courses = f"{plural(rollout.courses, 'way')} to choose nodes and pods"
     ways = f"all {courses}" if rollout.exact else f"the {courses} that were tried"
     ends = {
-        Outcome.COMPLETE: f"completes in {ways}",
-        Outcome.WAITS_FOR_DELETION: "leaves old pods until they are deleted (OnDelete)",
-        Outcome.PENDING: "leaves pods pending",
-        Outcome.DEADLOCK: "deadlocks",
+        RolloutEnd.COMPLETE: f"completes in {ways}",
+        RolloutEnd.WAITS_FOR_DELETION: "leaves old pods until they are deleted (OnDelete)",
+        RolloutEnd.PENDING: "leaves pods pending",
+        RolloutEnd.DEADLOCK: "deadlocks",
     }
     text = f"A rollout of {plural(rollout.replicas, 'replica')} {ends[rollout.outcome]}"
     evicted = f", and it evicts up to {plural(rollout.evicted, 'pod')} of other workloads"

@@ -9,7 +9,7 @@ from planning.advise.advise import Advice, FieldReason
 from planning.advise.constraint_sets import Others
 from planning.advise.goal import Goal
 from planning.advise.goal_trial import Failure, FailureKind, Trial
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from policies.model.constraint import Constraint
@@ -69,9 +69,9 @@ def failure_text(failure: Failure, goal: Goal) -> str:
         case FailureKind.UNENFORCED:
             return f"no DoNotSchedule constraint for {one_line(goal.key)} selects the pods"
     match failure.outcome:
-        case Outcome.DEADLOCK:
+        case RolloutEnd.DEADLOCK:
             return f"a rollout of {replicas} deadlocks"
-        case Outcome.PENDING:
+        case RolloutEnd.PENDING:
             return f"in a rollout of {replicas} pods stay pending"
     return f"after a rollout of {replicas} {where} has {failure.count:,} of them, {failure.allowed:,} allowed"
 

@@ -25,7 +25,7 @@ from planning.simulation.scale_down import ScaledDown, scale_down
 from policies.config.context import AdmissionContext
 from policies.pods.placement import PreparedPod
 from policies.pods.pod_objects import PodObjects
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.result import SchedulingResult
 
@@ -81,7 +81,7 @@ class Eviction:
 
     pod: str  #: The pod.
     node: str  #: The node that it is on.
-    replacement: Step  #: Where the pod goes that its controller makes in its place.
+    replacement: SchedulingAttempt  #: Where the pod goes that its controller makes in its place.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from planning.plan.placement_plan import PlannedWorkload
 from planning.plan.plan_differences import PlanAction
 from planning.plan.run import PlanRun
 from planning.plan.words import not_looked_at
-from planning.simulation.rollout.courses import Outcome, RolloutStep
+from planning.simulation.rollout.courses import RolloutEnd, RolloutStep
 from planning.simulation.rollout.rollout import Rollout
 from planning.text.autoscale_text import new_node_lines
 from planning.text.rollout_words import assumptions, strategy
@@ -79,8 +79,8 @@ class PlannedRollout:
 
     kind: Literal["rollout", "scale"]  #: Which of the two it is.
     strategy: str  #: How pods are replaced; empty for a scale.
-    likely: Outcome  #: How it ends with the first node and pod by name wherever some are equal.
-    worst: Outcome  #: How it ends where it ends worst.
+    likely: RolloutEnd  #: How it ends with the first node and pod by name wherever some are equal.
+    worst: RolloutEnd  #: How it ends where it ends worst.
     assumptions: Sequence[str]  #: What was assumed, a sentence each.
     steps: Count  #: How many steps lead to the worst end.
     trace: Sequence[RolloutStep]  #: The first of these steps.

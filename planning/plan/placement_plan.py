@@ -12,12 +12,12 @@ from planning.plan.plan_domains import PlannedDomains
 from planning.simulation.autoscaling import Autoscaled
 from planning.simulation.cluster_simulation import count_bound
 from planning.simulation.recovery import DisplacedPod, PodOutcome
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout import Rollout
 from policies.manifests.fields import FieldError
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.workload_ref import WorkloadRef
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,8 @@ class PodChange:
     running: Annotated[Count, SentAs("now")] = 0  #: How many have a node now.
     removed: Annotated[Count, SentAs("deleted")] = 0  #: How many of them go.
     wanted: Count = 0  #: How many there should be afterwards.
-    steps: Annotated[tuple[Step, ...], INTERNAL] = ()  #: Of each pod that is scheduled, in order.
+    #: Of each pod that is scheduled, in order.
+    steps: Annotated[tuple[SchedulingAttempt, ...], INTERNAL] = ()
     #: How many more should be, which were not tried: there are too many, or the work was ended.
     untried: Annotated[Count, SentAs("notTried")] = 0
     #: Whether pods that run stay as they are though something differs.
@@ -85,7 +86,7 @@ class PlannedWorkload:
     alternative: bool = False
 
     @property
-    def pending(self) -> tuple[Step, ...]:
+    def pending(self) -> tuple[SchedulingAttempt, ...]:
         """The pods that stay pending."""
         return tuple(step for step in self.pods.steps if step.node is None)
 
@@ -93,7 +94,7 @@ class PlannedWorkload:
     def fails(self) -> bool:
         """Whether pods stay pending, a rollout may not complete, or Kubernetes refuses the workload."""
         stuck = self.pending or self.evicted_pending
-        return bool(stuck or self.errors or self.outcome is not Outcome.COMPLETE)
+        return bool(stuck or self.errors or self.outcome is not RolloutEnd.COMPLETE)
 
     @property
     def evicted_pending(self) -> int:
@@ -101,9 +102,9 @@ class PlannedWorkload:
         return sum(entry.outcome is PodOutcome.PENDING for entry in self.pods.evicted)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RolloutEnd:
         """How the rollout ends where it ends worst; complete where there is none."""
-        return Outcome.COMPLETE if self.pods.rollout is None else self.pods.rollout.outcome
+        return RolloutEnd.COMPLETE if self.pods.rollout is None else self.pods.rollout.outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +153,7 @@ class PlacementPlan:
     @property
     def deadlocks(self) -> int:
         """How many rollouts may deadlock."""
-        return sum(workload.outcome is Outcome.DEADLOCK for workload in self.workloads)
+        return sum(workload.outcome is RolloutEnd.DEADLOCK for workload in self.workloads)
 
     @property
     def unplanned(self) -> tuple[WorkloadRef, ...]:

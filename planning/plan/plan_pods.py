@@ -24,7 +24,7 @@ from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import DAEMON_SET, PlacementError, PreparedPod
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.workload_topology import REVISION_LABELS
 
 #: Pods of one plan that are scheduled one after another; with 5,000 nodes each takes some milliseconds.
@@ -250,13 +250,13 @@ class PodChanger:
         for name, node in end.items():
             if start.get(name) != node:
                 self._simulation.bind(rollout.prepared.request.pod, name, node)
-                steps.append(Step(namespace=workload.namespace, name=name, node=node))
+                steps.append(SchedulingAttempt(namespace=workload.namespace, name=name, node=node))
         decisions = {step.pod: step.decision for step in course.steps if step.decision is not None}
         # Some were pending before the course began.
         steps += (
             decisions.get(
                 name,
-                Step(namespace=workload.namespace, name=name, message=course.message),
+                SchedulingAttempt(namespace=workload.namespace, name=name, message=course.message),
             )
             for name in course.pending
         )

@@ -11,7 +11,7 @@ from planning.plan.plan_differences import Difference, PlanAction
 from planning.plan.plan_domains import PlannedDomains
 from planning.plan.plan_pods import MOST_SCHEDULED
 from planning.plan.run import PlanRun
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.text.autoscale_text import scaled_notes
 from planning.text.domains import domain_counts
 from planning.text.rollout_words import left_over, not_in_rollouts, placed_first, strategy, trace_lines
@@ -146,7 +146,7 @@ def rollout_text(workload: PlannedWorkload) -> str:
 def trace(workload: PlannedWorkload) -> Iterator[str]:
     """Yield the steps to the worst end of a rollout, as far as they are listed; none if it completes."""
     rollout = workload.pods.rollout
-    if rollout is None or workload.outcome is Outcome.COMPLETE:
+    if rollout is None or workload.outcome is RolloutEnd.COMPLETE:
         return
     yield from placed_first(rollout)
     course = rollout.courses.worst
@@ -155,7 +155,7 @@ def trace(workload: PlannedWorkload) -> Iterator[str]:
     if last:
         yield f"… {plural(last[0].first - first[-1].last - 1, 'more step')}"
     yield from map(str, last)
-    if course.outcome is Outcome.DEADLOCK:
+    if course.outcome is RolloutEnd.DEADLOCK:
         yield f"{left_over(course)} left over: no new pod fits, and no old one may go"
 
 
@@ -244,7 +244,7 @@ def asides(run: PlanRun) -> Iterator[str]:
     yield from dict.fromkeys(chain.from_iterable(map(scaled_notes, run.plan.autoscaled)))
     unmodeled = sorted({name for workload in run.plan.workloads for name in workload.unmodeled})
     yield from _listed("Not modeled, so more pods may stay pending", unmodeled)
-    if any(workload.outcome is not Outcome.COMPLETE for workload in run.plan.workloads):
+    if any(workload.outcome is not RolloutEnd.COMPLETE for workload in run.plan.workloads):
         yield "Every step, and what would make a rollout complete: evenkeel rollout -f FILE"
     if run.plan.workloads:
         yield f"Not looked at: {', '.join(not_looked_at(run.plan))}."

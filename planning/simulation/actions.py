@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.events import MOST_ADDED
 from planning.simulation.pod_facts import PodFacts
 from policies.manifests.fields import (
     ErrorKind,
@@ -24,8 +25,6 @@ from policies.model.taints import Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME, MISNAMED
 from policies.scheduler.index import ClusterIndex, PodOnNode
 
-#: Nodes that actions may add: as many as Kubernetes supports in a cluster.
-MOST_ADDED: Final = 5_000
 #: The rule that an action breaks which names something that the cluster does not have.
 NOT_IN_CLUSTER: Final = "not-in-cluster"
 #: The rule that actions break which add more nodes than that.

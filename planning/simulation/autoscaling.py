@@ -17,7 +17,7 @@ from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
 from planning.simulation.rescheduling import Rescheduling
 from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.node import Node
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.index import ClusterIndex
 
 #: How often the scheduler may place pods otherwise than the autoscaler took it, so that more nodes come.
@@ -109,7 +109,7 @@ class Autoscaled:
 class WithNewNodes:
     """Outcome for a pod that fits nowhere if an autoscaler adds nodes for it."""
 
-    step: Step  #: Where the scheduler then puts it, or why it stays pending.
+    step: SchedulingAttempt  #: Where the scheduler then puts it, or why it stays pending.
     scaled: Annotated[Autoscaled, INLINE]  #: The nodes that are added for it, or why none is.
 
 
@@ -126,7 +126,7 @@ class Autoscaling:
         self.scaled: Autoscaled | None = None
         self._simulation = simulation
 
-    def schedule_all(self, queue: Sequence[QueuedPod]) -> list[Step]:
+    def schedule_all(self, queue: Sequence[QueuedPod]) -> list[SchedulingAttempt]:
         """Schedule the pods of a queue, and add nodes for those that are pending then.
 
         Returns:
@@ -144,7 +144,7 @@ class Autoscaling:
             again.replace_preempted()
 
     def add_nodes_of(
-        self, end: ClusterIndex, queue: Sequence[QueuedPod], steps: Sequence[Step]
+        self, end: ClusterIndex, queue: Sequence[QueuedPod], steps: Sequence[SchedulingAttempt]
     ) -> Autoscaled:
         """Add the nodes that pods need which are pending at the end of something; nothing is scheduled here.
 
@@ -164,7 +164,9 @@ class Autoscaling:
             self._simulation.put(node)
         return scaled
 
-    def add_nodes(self, queue: Sequence[QueuedPod], steps: Sequence[Step]) -> tuple[list[Step], Autoscaled]:
+    def add_nodes(
+        self, queue: Sequence[QueuedPod], steps: Sequence[SchedulingAttempt]
+    ) -> tuple[list[SchedulingAttempt], Autoscaled]:
         """Add nodes for the pods of a queue that are pending, and let the scheduler place them.
 
         Args:

@@ -19,7 +19,7 @@ from policies.model.node import Node, without_transient
 from policies.model.pod import Pod
 from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME
-from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
+from policies.scheduler.binding import SchedulingAttempt, TieBreaker, first_by_name, schedule
 from policies.scheduler.evaluate import count_spread, evaluate
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.node_sampling import NodeSampler
@@ -54,7 +54,7 @@ class PreemptedPod(NamedTuple):
     preemptor: str  #: The other one, as namespace/name.
 
 
-def count_bound(steps: Iterable[Step]) -> int:
+def count_bound(steps: Iterable[SchedulingAttempt]) -> int:
     """Return how many pods got a node."""
     return sum(step.node is not None for step in steps)
 
@@ -64,7 +64,7 @@ def never() -> bool:
     return False
 
 
-def unnoticed(_step: Step) -> None:
+def unnoticed(_step: SchedulingAttempt) -> None:
     """Take no note of a step."""
 
 
@@ -82,7 +82,7 @@ class ClusterSimulation:
     #: Finds as many of the feasible nodes as the scheduler would; None for all of them.
     sampler: NodeSampler | None = None
     stop: Callable[[], bool] = never  #: Whether to schedule no more pods of a queue; called before each.
-    on_step: Callable[[Step], None] = unnoticed  #: Called after each pod that was scheduled.
+    on_step: Callable[[SchedulingAttempt], None] = unnoticed  #: Called after each pod that was scheduled.
     preempts: bool = False  #: Whether pods that fit nowhere have others of lower priority evicted.
     #: The pods that were evicted so and that nothing has replaced yet.
     preempted: list[PreemptedPod] = field(default_factory=list)
@@ -120,7 +120,7 @@ class ClusterSimulation:
         """Return where a pod could go."""
         return evaluate(request, self.cluster, self.sampler)
 
-    def schedule(self, request: SchedulingRequest, name: str) -> Step:
+    def schedule(self, request: SchedulingRequest, name: str) -> SchedulingAttempt:
         """Bind a pod to the best node, or to none where no node is feasible: see ``binding.schedule``.
 
         With ``preempts`` a pod that fits nowhere has others evicted, which are gone at once, and is tried
@@ -128,7 +128,7 @@ class ClusterSimulation:
         """
         return self._run([QueuedPod(name, request)], never)[0]
 
-    def schedule_all(self, queue: Iterable[QueuedPod]) -> list[Step]:
+    def schedule_all(self, queue: Iterable[QueuedPod]) -> list[SchedulingAttempt]:
         """Schedule pods one after another, each taken from the queue in its turn, until it is to stop.
 
         With ``preempts``, when all were tried and some wait for room, those without a node are tried again,
@@ -140,7 +140,7 @@ class ClusterSimulation:
         Returns:
             What became of each pod, in the order of the queue.
         """
-        steps, stuck = list[Step](), dict[tuple[str, str], str]()
+        steps, stuck = list[SchedulingAttempt](), dict[tuple[str, str], str]()
         for in_order, entries in groupby(queue, key=lambda entry: entry.in_order):
             if not in_order:
                 steps += self._run(entries, self.stop)
@@ -158,8 +158,8 @@ class ClusterSimulation:
                     stuck[key] = entry.name
         return steps
 
-    def _run(self, queue: Iterable[QueuedPod], stop: Callable[[], bool]) -> list[Step]:
-        entries, steps = list[QueuedPod](), list[Step]()
+    def _run(self, queue: Iterable[QueuedPod], stop: Callable[[], bool]) -> list[SchedulingAttempt]:
+        entries, steps = list[QueuedPod](), list[SchedulingAttempt]()
         for entry in queue:
             if stop():
                 break
@@ -178,7 +178,9 @@ class ClusterSimulation:
                 steps[number] = self._attempt(entries[number], steps[number], may_evict=not last)
         return [step for step in steps if not step.nominated_node]
 
-    def _attempt(self, entry: QueuedPod, before: Step | None = None, *, may_evict: bool = True) -> Step:
+    def _attempt(
+        self, entry: QueuedPod, before: SchedulingAttempt | None = None, *, may_evict: bool = True
+    ) -> SchedulingAttempt:
         """Try to schedule a pod, perhaps not for the first time; make room for one that fits nowhere."""
         request, pod, evicted = entry.request, entry.request.pod, before.evicted if before else ()
         if before is not None and before.nominated_node:
@@ -209,7 +211,7 @@ class ClusterSimulation:
         self.preempted += (PreemptedPod(each, preemptor) for each in gone)
         self.cluster.nominate(pod, entry.name, node)
 
-    def _take_back(self, entries: list[QueuedPod], steps: list[Step]) -> bool:
+    def _take_back(self, entries: list[QueuedPod], steps: list[SchedulingAttempt]) -> bool:
         """Let those of some pods wait again that were evicted; return whether there are any."""
         if not self.preempted:
             return False
@@ -221,7 +223,9 @@ class ClusterSimulation:
                 others.append(each)
             else:
                 step = steps[number]
-                steps[number] = Step(namespace=step.namespace, name=step.name, evicted=step.evicted)
+                steps[number] = SchedulingAttempt(
+                    namespace=step.namespace, name=step.name, evicted=step.evicted
+                )
         is_any = len(others) < len(self.preempted)
         self.preempted[:] = others
         return is_any
@@ -233,7 +237,7 @@ class ClusterSimulation:
         names: Iterator[str] | None = None,
         *,
         apart: bool = False,
-    ) -> list[Step]:
+    ) -> list[SchedulingAttempt]:
         """Schedule pods that are alike until one fits nowhere, which is the last step then.
 
         Args:
@@ -242,7 +246,7 @@ class ClusterSimulation:
             names: What they are called; None for names that no pod has.
             apart: Whether those after one that fits nowhere are scheduled all the same.
         """
-        steps = list[Step]()
+        steps = list[SchedulingAttempt]()
         while len(steps) < most and not self.stop():
             # No pod has such a name; nor has one that was scheduled here before.
             name = f"/{self.cluster.pod_count}" if names is None else next(names)
@@ -317,10 +321,12 @@ class ClusterSimulation:
         return [result.domains.by_value() for result in count_spread(request, self.cluster)]
 
 
-def _not_created(entry: QueuedPod, stuck: str) -> Step:
+def _not_created(entry: QueuedPod, stuck: str) -> SchedulingAttempt:
     """Return the outcome of a pod that its controller does not create.
 
     Source: ``updateStatefulSet``, ``pkg/controller/statefulset/stateful_set_control.go``, Kubernetes 1.36.
     """
     why = f"not created: {stuck} is not ready, and podManagementPolicy is OrderedReady"
-    return Step(namespace=entry.request.pod.namespace, name=entry.name, message=why, condition=why)
+    return SchedulingAttempt(
+        namespace=entry.request.pod.namespace, name=entry.name, message=why, condition=why
+    )

@@ -10,7 +10,7 @@ from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.interpod_terms import NO_TERMS
 from policies.model.pod_volumes import NO_VOLUMES
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
@@ -24,7 +24,7 @@ _NO_POD: Final = frozenset(
 class DaemonPods(NamedTuple):
     """The pods of a DaemonSet."""
 
-    steps: tuple[Step, ...]  #: What became of them, in the order of the nodes.
+    steps: tuple[SchedulingAttempt, ...]  #: What became of them, in the order of the nodes.
     scheduled: int  #: How many were scheduled as a queue.
     untried: int  #: How many more there should be.
 
@@ -45,13 +45,13 @@ def schedule_on_each_node(
     """
     result, apart = simulation.evaluate(request), _are_apart(request)
     names = {position: f"{name}-{result.names[position]}" for position in nodes_of_daemon(result)}
-    steps = dict[int, Step]()
+    steps = dict[int, SchedulingAttempt]()
     for position in names if apart else ():
         if not result.feasible[position]:
             continue
         node = result.names[position]
         simulation.bind(request.pod, names[position], node)
-        steps[position] = Step(
+        steps[position] = SchedulingAttempt(
             namespace=request.pod.namespace, name=names[position], node=node, feasible=1, tied=(node,)
         )
     others = [position for position in names if position not in steps]

@@ -23,7 +23,7 @@ Name: TypeAlias = Annotated[str, Keywords(minLength=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedWorkload(Received):
+class TargetWorkload(Received):
     """A workload of the cluster, or one that was applied before."""
 
     kind: Name  #: Its kind; of one outside of the built-in groups ``Kind.group``.
@@ -32,7 +32,7 @@ class NamedWorkload(Received):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaledWorkload(NamedWorkload):
+class ScaledWorkload(TargetWorkload):
     """A workload whose replicas change: one of the two numbers."""
 
     to: Annotated[int, Keywords(minimum=0)] | None = None  #: How many replicas there are to be.
@@ -104,11 +104,10 @@ class AddedNodes(Received):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeEvent(Received):
-    """Exactly one of these, which happens to nodes."""
+    """Exactly one of these."""
 
     lose: Annotated[LostDomain | None, OPTIONAL] = None  #: The nodes of a domain are lost.
-    #: A node that is cordoned and whose pods are evicted as far as budgets allow.
-    drain: Annotated[Name | None, OPTIONAL] = None
+    drain: Annotated[Name | None, OPTIONAL] = None  #: A node that is cordoned and whose pods are evicted.
     cordon: Annotated[Name | None, OPTIONAL] = None  #: A node that takes no more pods.
     uncordon: Annotated[Name | None, OPTIONAL] = None  #: A node that takes pods again.
     taint: Annotated[TaintedNode | None, OPTIONAL] = None  #: A node is tainted.
@@ -123,9 +122,9 @@ class Event(NodeEvent):
 
     #: An object that is applied: a workload, or a Pod, in place of the one of its name.
     apply: Annotated[ApiObject | None, OPTIONAL] = None
-    remove: Annotated[NamedWorkload | None, OPTIONAL] = None  #: A workload is deleted, with its pods.
+    remove: Annotated[TargetWorkload | None, OPTIONAL] = None  #: A workload is deleted, with its pods.
     scale: Annotated[ScaledWorkload | None, OPTIONAL] = None  #: A workload gets another number of replicas.
-    restart: Annotated[NamedWorkload | None, OPTIONAL] = None  #: A workload is rolled out again as it is.
+    restart: Annotated[TargetWorkload | None, OPTIONAL] = None  #: A workload is rolled out again as it is.
     delete: Annotated[NamedPod | None, OPTIONAL] = None  #: A pod is deleted; its controller replaces it.
     evict: Annotated[NamedPod | None, OPTIONAL] = None  #: A pod is evicted if its budgets allow that.
     release: Annotated[Name | None, OPTIONAL] = None  #: The release of Kubernetes that holds from then on.

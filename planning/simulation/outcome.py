@@ -122,7 +122,7 @@ class Step(NamedTuple):
     why: str | None = None
 
 
-class Change(StrEnum):
+class ObjectChange(StrEnum):
     """What the events do to a workload itself."""
 
     NONE = "none"
@@ -199,7 +199,7 @@ class WorkloadOutcome:
 
     #: The workload; of a kind outside of the built-in groups with its group.
     ref: Annotated[WorkloadRef, INLINE]
-    change: Change = Change.NONE  #: What the events do to it itself.
+    change: ObjectChange = ObjectChange.NONE  #: What the events do to it itself.
     #: How many replicas are meant after the events; of a DaemonSet its eligible nodes. Null for a kind
     #: without a number.
     wanted: Count | None
@@ -292,7 +292,7 @@ class AskedScenario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
+class HelpfulChange:
     """Something that would help, and what applying it says."""
 
     text: str  #: What to do, as a sentence without its end.
@@ -325,7 +325,8 @@ class Outcome:
     branches: Branches | None = None  #: The ways that were played; null for the likely one alone.
     #: The outcome of the loss of each domain, the worst first; the workloads above are then the worst.
     outcomes: tuple[Outcome, ...] = ()
-    suggestions: tuple[Suggestion, ...] | None = None  #: What would help; null where that was not looked for.
+    #: What would help; null where that was not looked for.
+    suggestions: tuple[HelpfulChange, ...] | None = None
     assumed: tuple[str, ...] = ()  #: What was assumed, a sentence each.
     not_modeled: tuple[str, ...] = ()  #: What else a scheduler looks at, as the API names it.
     not_looked_at: tuple[str, ...] = ()  #: What may happen in a real cluster meanwhile.

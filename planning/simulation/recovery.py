@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from planning.simulation.actions import Disruption
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.index import PodOnNode
 
 #: Pods of other workloads that are scheduled again: some milliseconds each where nodes are thousands.
@@ -37,7 +37,7 @@ class DisplacedPod:
     #: Why nothing replaces it, or why that was not tried; empty if it was scheduled again.
     why: Annotated[str, INTERNAL] = ""
     final: Annotated[bool, INTERNAL] = False  #: Whether nothing replaces it.
-    step: Annotated[Step | None, INLINE] = None  #: What became of its replacement.
+    step: Annotated[SchedulingAttempt | None, INLINE] = None  #: What became of its replacement.
     #: The pod that it was evicted for, as namespace/name; empty if an action displaced it.
     preemptor: Annotated[str, INTERNAL] = ""
 

@@ -20,7 +20,7 @@ from policies.model.controller_labels import ordinal_of
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.pods.placement import DAEMON_SET, PlacementError, prepare, read_workload
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.index import PodOnNode
 from policies.scheduler.request import SchedulingRequest
 
@@ -85,7 +85,7 @@ class Rescheduling:
         return tuple(self._displaced.values())
 
     @property
-    def pending(self) -> list[tuple[QueuedPod, Step]]:
+    def pending(self) -> list[tuple[QueuedPod, SchedulingAttempt]]:
         """The replacements that stay pending, each with its last step."""
         return [
             (self._queued(entry, request), entry.step)
@@ -128,7 +128,7 @@ class Rescheduling:
             preempted[:] = [each for each in preempted if not self.is_replaced(each.pod)]
             self._schedule(self._lost(each.pod, each.preemptor) for each in gone)
 
-    def record(self, steps: Iterable[Step]) -> None:
+    def record(self, steps: Iterable[SchedulingAttempt]) -> None:
         """Record what has become since of pods that were scheduled again."""
         for step in steps:
             key = step.namespace, step.name

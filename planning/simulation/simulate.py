@@ -17,7 +17,7 @@ from planning.simulation.domain_changes import (
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.rescheduling import Rescheduling
 from planning.simulation.scale_down import ScaledDown
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 #: What may change the course of a real cluster and is not part of any simulation.
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
@@ -38,7 +38,7 @@ def not_replaced(evicted: Iterable[DisplacedPod]) -> tuple[str, ...]:
 class Simulation:
     """The outcome for some pods."""
 
-    steps: tuple[Step, ...]  #: Of each pod, in the order in which they were scheduled.
+    steps: tuple[SchedulingAttempt, ...]  #: Of each pod, in the order in which they were scheduled.
     queued: int  #: How many pods there are; more than steps if the simulation was stopped.
     #: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
     domains: tuple[DomainChange, ...]

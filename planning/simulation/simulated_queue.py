@@ -16,7 +16,7 @@ from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from planning.simulation.replicas import ReplicaEnds
 from planning.simulation.rescheduling import Rescheduling
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.scale_down import MOST_TRIED, scale_down
 from planning.simulation.scheduling_queue import SchedulingQueue
 from planning.simulation.simulate import (
@@ -28,7 +28,7 @@ from planning.simulation.simulate import (
     simulate,
 )
 from planning.simulation.what_if import WhatIf, what_if
-from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.scheduler.binding import SchedulingAttempt, TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
 
 #: What a drain respects besides, and is not simulated.
@@ -94,9 +94,9 @@ class SimulatedQueue:
     def is_stuck(self) -> bool:
         """Whether the rollout before left more to do than pods that were tried again."""
         rollout = self.queue.rollout
-        if rollout is None or rollout.outcome is Outcome.COMPLETE:
+        if rollout is None or rollout.outcome is RolloutEnd.COMPLETE:
             return False
-        return not (rollout.outcome is rollout.courses.likely.outcome is Outcome.PENDING)
+        return not (rollout.outcome is rollout.courses.likely.outcome is RolloutEnd.PENDING)
 
     @property
     def is_judged(self) -> bool:
@@ -137,7 +137,7 @@ class SimulatedQueue:
         return (*by_actions, *self.simulation.evicted)
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[SchedulingAttempt]:
         """The outcome of every pod that was scheduled the first time, and of those that actions displaced."""
         displaced = (entry.step for entry in self.displaced)
         return [*(step for step in displaced if step is not None), *self.simulation.steps]
@@ -185,7 +185,7 @@ def simulate_queue(
     *,
     planned: PlannedActions = NOTHING_PLANNED,
     choose: TieBreaker = first_by_name,
-    on_step: Callable[[Step], None] = unnoticed,
+    on_step: Callable[[SchedulingAttempt], None] = unnoticed,
     stop: Callable[[], bool] = never,
 ) -> SimulatedQueue:
     """Schedule the pods of a queue: see ``simulate``.
@@ -220,7 +220,7 @@ class _Runs:
     settings: SimulationSettings
     planned: PlannedActions
     choose: TieBreaker
-    on_step: Callable[[Step], None]
+    on_step: Callable[[SchedulingAttempt], None]
     stop: Callable[[], bool]
 
     def first(self) -> tuple[Simulation, WhatIf | None]:

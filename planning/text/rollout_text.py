@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from planning.simulation.rollout.courses import Course, Outcome
+from planning.simulation.rollout.courses import Course, RolloutEnd
 from planning.simulation.rollout.rollout import Rollout
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestion, RolloutSuggestions
@@ -69,7 +69,9 @@ def _parts(simulated: SimulatedRollout) -> Iterator[RenderableType]:
         yield from _course(f"What can happen {_OTHER_CHOICES}", worst, rollout)
     if simulated.autoscaled is not None:
         yield from autoscaled_text(simulated.autoscaled)
-    if suggestions.found or (not rollout.scaled and rollout.outcome in {Outcome.PENDING, Outcome.DEADLOCK}):
+    if suggestions.found or (
+        not rollout.scaled and rollout.outcome in {RolloutEnd.PENDING, RolloutEnd.DEADLOCK}
+    ):
         yield from _suggestions(simulated)
     yield from _notes(simulated)
 
@@ -80,7 +82,7 @@ def headline(simulated: SimulatedRollout) -> Text:
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
     unmodeled = " as far as the pods are modeled" if rollout.unmodeled else ""
     text = Text(f"{workload_title(rollout.prepared)}: ")
-    good = likely is worst is Outcome.COMPLETE and not rollout.evicted_pending
+    good = likely is worst is RolloutEnd.COMPLETE and not rollout.evicted_pending
     text.append(endings(rollout) + unmodeled, "bold green" if good else "bold red")
     evicts, at_worst = (evictions_text(course.evicted) for course in rollout.ends)
     if evicts:
@@ -155,7 +157,7 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
         )
         yield sentence(course.message)
         yield from map(Text, lost_volumes_text(course.lost_volumes))
-    if course.outcome is Outcome.DEADLOCK:
+    if course.outcome is RolloutEnd.DEADLOCK:
         yield Text(_why_stuck(course, rollout), "red")
     yield from evicted_text(course.evicted)
 
@@ -173,7 +175,7 @@ def _why_stuck(course: Course, rollout: Rollout) -> str:
 
 
 def _suggestions(simulated: SimulatedRollout) -> Iterator[RenderableType]:
-    complete = simulated.rollout.outcome is Outcome.COMPLETE
+    complete = simulated.rollout.outcome is RolloutEnd.COMPLETE
     title = f"What would {'keep it within maxSkew' if complete else 'make it complete'}"
     with_nodes = simulated.autoscaled is not None and bool(simulated.autoscaled.nodes)
     yield from section(

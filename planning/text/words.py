@@ -11,7 +11,7 @@ from rich.text import Text
 
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.replicas import Replicas
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.new_revision import ReplacedPods
 from planning.simulation.rollout.rollout import Rollout
 from policies.manifests.sanitize import one_line
@@ -88,18 +88,18 @@ def endings(rollout: Rollout) -> str:
     return text if worst is likely else f"{text}, but can end otherwise: {ending(rollout, worst)}"
 
 
-def ending(rollout: Rollout, outcome: Outcome) -> str:
+def ending(rollout: Rollout, outcome: RolloutEnd) -> str:
     """Return how a course of a rollout or a scale ends."""
     match outcome:
-        case Outcome.COMPLETE:
+        case RolloutEnd.COMPLETE:
             return "every replica has a node" if rollout.scaled else "the rollout completes"
-        case Outcome.WAITS_FOR_DELETION:
+        case RolloutEnd.WAITS_FOR_DELETION:
             kept = rollout.courses.likely.old
             stay = "stays" if kept == 1 else "stay"
             return f"{plural(kept, 'pod')} of the old revision {stay} until deleted (OnDelete)"
-        case Outcome.PENDING:
+        case RolloutEnd.PENDING:
             return "some pods stay pending"
-        case Outcome.DEADLOCK:
+        case RolloutEnd.DEADLOCK:
             return "the rollout deadlocks"
 
 

@@ -12,7 +12,7 @@ from planning.simulation.distribution import Distribution
 from planning.simulation.domain_changes import DomainChange
 from planning.simulation.recovery import DisplacedPod
 from planning.simulation.replicas import ReplicaEnds
-from planning.simulation.rollout.courses import Course, Courses, Outcome, Peak, RolloutStep
+from planning.simulation.rollout.courses import Course, Courses, Peak, RolloutEnd, RolloutStep
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.scale_down import ScaledDown
 from planning.simulation.scheduling_queue import SchedulingQueue
@@ -27,7 +27,7 @@ from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
 from policies.reports.terminal import both_ends
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.releases import judged_as
 
 #: Steps of a trace that are listed, half of them from its start; pending pods that are named.
@@ -64,7 +64,7 @@ class RolloutFields:
     """How a workload is rolled out or scaled."""
 
     kind: Literal["rollout", "scale"]  #: Which of the two.
-    outcome: Outcome  #: How the worst course ends.
+    outcome: RolloutEnd  #: How the worst course ends.
     strategy: str  #: How the controller replaces pods; empty for a scale.
     placed_before: Count  #: Pods created or deleted before, so that the old revision runs whole.
     pending_before: Count  #: Pods of the workload that had no node in the cluster, as far as is known.
@@ -138,14 +138,14 @@ class SimulateAnswer:
     #: The revision of the workload that the pods were scheduled as; null for what has none.
     revision: PodRevision | None
     #: How the rollout ends after which pods are scheduled; null where nothing is rolled out before.
-    applied: Outcome | None = None
+    applied: RolloutEnd | None = None
     #: The replicas of the workload before; null where their number is not known.
     replicas: ReplicasBefore | None
     #: The pods of the workload at the end, of all its revisions in a rollout; null where their number is not
     #: known.
     ends: ReplicaEnds | None
     seed: Count | None  #: Chose among nodes with the same total; null where the first by name was taken.
-    steps: Sequence[Step]  #: What becomes of each pod, in order.
+    steps: Sequence[SchedulingAttempt]  #: What becomes of each pod, in order.
     complete: bool = True  #: Whether all pods were tried.
     pending: Count  #: Pods that got no node.
     domains: Sequence[DomainChange]  #: Of each constraint in force.

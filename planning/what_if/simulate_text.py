@@ -41,7 +41,7 @@ from policies.reports.terminal import (
     section,
     sentence,
 )
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 
 def render(found: SimulatedQueue | SimulatedRollout, *, width: int, color: bool) -> str:
@@ -201,7 +201,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None) -> Table:
     return domain_table(("BEFORE", "MIN", "MEDIAN", "MAX"), columns, shown=2)
 
 
-def _by_node(steps: Iterable[Step]) -> Table:
+def _by_node(steps: Iterable[SchedulingAttempt]) -> Table:
     """Return the pods of each node, or how many nodes got as many."""
     went: dict[str, list[str]] = {}
     for step in steps:
@@ -218,9 +218,9 @@ def _by_node(steps: Iterable[Step]) -> Table:
     return add_rows(plain_table(*numbers("NODES", "PODS ON EACH"), ""), rows)
 
 
-def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
+def _pending(steps: Iterable[SchedulingAttempt]) -> Iterator[RenderableType]:
     """Yield the scheduler's words on the pods that it leaves, those of equal words together."""
-    left: dict[str, list[Step]] = {}
+    left: dict[str, list[SchedulingAttempt]] = {}
     for step in steps:
         if step.node is None:
             left.setdefault(step.message, []).append(step)

@@ -15,7 +15,7 @@ from policies.manifests.words import object_title, plural
 from policies.reports.junit import add_case, add_skipped, add_suite, fail, new_report
 from policies.reports.junit import render as write
 from policies.reports.terminal import MAX_MESSAGE
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 #: The case of what runs as things are.
 BEFORE = "before a loss"
@@ -60,7 +60,7 @@ def _without(domain: str) -> str:
     return f"without {domain_name(domain)}"
 
 
-def _message(pending: Step | None) -> str:
+def _message(pending: SchedulingAttempt | None) -> str:
     return "" if pending is None else one_line(pending.message, MAX_MESSAGE)
 
 

@@ -38,7 +38,7 @@ from policies.reports.terminal import (
     section,
     sentence,
 )
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 
 def render(report: SurvivalReport, *, width: int, color: bool) -> str:
@@ -181,7 +181,7 @@ def _cells(outcome: tuple[int, int, int, bool]) -> list[Text]:
 
 def _pending(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
     """Yield the scheduler's words on replicas that must run and do not, those of equal words together."""
-    by_message: dict[str, dict[str, Step]] = {}
+    by_message: dict[str, dict[str, SchedulingAttempt]] = {}
     for loss in losses:
         entry = loss.workloads[number]
         if not entry.survives and entry.pending is not None:

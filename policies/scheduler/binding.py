@@ -72,7 +72,7 @@ class PendingStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SchedulingAttempt:
     """The outcome of scheduling one pod."""
 
     namespace: str  #: Its namespace.
@@ -123,7 +123,7 @@ def schedule(
     sampler: NodeSampler | None = None,
     *,
     repeated: RepeatedRequests | None = None,
-) -> Step:
+) -> SchedulingAttempt:
     """Bind a pod to the best node, or to none where no node is feasible.
 
     Args:
@@ -149,7 +149,7 @@ def schedule(
         return _bind(result, cluster, name, choose)
     node = choose(found.names)
     cluster.bind(request.pod, name, node)
-    return Step(
+    return SchedulingAttempt(
         namespace=request.pod.namespace,
         name=name,
         node=node,
@@ -159,12 +159,14 @@ def schedule(
     )
 
 
-def _bind(result: SchedulingResult, cluster: ClusterIndex, name: str, choose: TieBreaker) -> Step:
+def _bind(
+    result: SchedulingResult, cluster: ClusterIndex, name: str, choose: TieBreaker
+) -> SchedulingAttempt:
     """Bind a pod by the whole verdict on every node."""
     request, best = result.request, result.best
     if not best:
         found = result.preemption
-        return Step(
+        return SchedulingAttempt(
             namespace=request.pod.namespace,
             name=name,
             message=result.message,
@@ -176,7 +178,7 @@ def _bind(result: SchedulingResult, cluster: ClusterIndex, name: str, choose: Ti
     node, feasible = choose(tied), result.feasible_count
     bind_claims(request.pod, node, cluster)
     cluster.bind(request.pod, name, node)
-    return Step(
+    return SchedulingAttempt(
         namespace=request.pod.namespace,
         name=name,
         node=node,

@@ -24,9 +24,9 @@ from tests.planning.advise.advices import advices
 from tests.planning.audit.audits import an_audit_run
 from tests.planning.audit.rebalances import rebalances, scale_downs
 from tests.planning.explain.explanations import UNEVEN, a_spread_pod, an_explanation
+from tests.planning.simulation.release_diffs import a_release_diff
 from tests.planning.simulation.survive.cluster_losses import a_mixed_report
 from tests.planning.verdicts import a_placement
-from tests.planning.simulation.release_diffs import a_release_diff
 from tests.planning.what_if.survivals import a_deployment, a_mixed_survival, a_survival
 from tests.planning.what_if.test_rollout_text import ROLLOUTS
 from tests.planning.what_if.test_survive_cluster_reports import an_ended_report

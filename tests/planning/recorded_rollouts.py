@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from planning.audit.deletion_costs import deletion_costs
 from planning.simulation.actions import Action, DrainNode, LoseDomain
-from planning.simulation.rollout.courses import Outcome, PodAction
+from planning.simulation.rollout.courses import PodAction, RolloutEnd
 from planning.simulation.rollout.rollout import simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.scheduling_queue import queue_replicas
@@ -19,7 +19,7 @@ from planning.simulation.simulated_queue import (
     simulate_queue,
 )
 from planning.simulation.survive.loss import LossOptions
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.pods.known_pods import KnownPods
@@ -89,7 +89,7 @@ def _rolled_out(
             yield _multisets(other.courses.likely.after)
 
     return {
-        "complete": (seen["completed"], rollout.outcome is Outcome.COMPLETE),
+        "complete": (seen["completed"], rollout.outcome is RolloutEnd.COMPLETE),
         "pending": (seen["pending"], len(worst.pending)),
         "old": (seen["oldPods"], worst.old),
         "message": (seen["message"] in _messages(record, worst), True),
@@ -147,7 +147,7 @@ def _ends(simulated: SimulatedQueue) -> list[Any]:
 def _survived(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tuple[Any, Any]]:
     seen = record["observed"]
     workload = read_workload(record["workload"], cluster.context)
-    survival = Survival([workload], cluster.context, LossOptions(ZONE), cluster.known.running)
+    survival = SingleLosses([workload], cluster.context, LossOptions(ZONE), cluster.known.running)
     (loss,) = (loss for loss in survival.losses() if loss.domain == record["action"]["lose"])
     (entry,) = loss.workloads
     message = "" if entry.pending is None else entry.pending.condition

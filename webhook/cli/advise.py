@@ -65,7 +65,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     Raises:
         UsageError: It is none, or there are too many.
     """
-    from planning.simulation import actions
+    from planning.simulation import events
 
     counts: dict[str, int] = {}
     for part in text.split(","):
@@ -74,8 +74,8 @@ def _read_nodes(text: str) -> dict[str, int]:
             wanted = "must be DOMAIN=N,DOMAIN=N with N from 0 to 9999, each domain once, such as a=3,b=3"
             raise UsageError(f"Invalid value: {shown(text)}: {wanted}")
         counts[domain] = int(count)
-    if sum(counts.values()) > actions.MOST_ADDED:
-        raise UsageError(f"Invalid value: {shown(text)}: there may be at most {actions.MOST_ADDED:,} nodes")
+    if sum(counts.values()) > events.MOST_ADDED:
+        raise UsageError(f"Invalid value: {shown(text)}: there may be at most {events.MOST_ADDED:,} nodes")
     return counts
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from planning.simulation import actions as core_actions
+from planning.simulation import events
 from planning.simulation.recovery import MOST_OTHERS
 from planning.simulation.simulated_queue import PlannedActions
 from policies.manifests.errors import UsageError
@@ -159,8 +160,8 @@ def _key_value(text: str) -> tuple[str, str]:
 def _add(given: tuple[str, str, str]) -> core_actions.Action:
     number, like, node = given
     count = int(number) if _NUMBER.fullmatch(number) else 0
-    if like != "like" or not 1 <= count <= core_actions.MOST_ADDED:
-        text = f"must be N like NODE, N from 1 to {core_actions.MOST_ADDED:,}, such as 3 like n1"
+    if like != "like" or not 1 <= count <= events.MOST_ADDED:
+        text = f"must be N like NODE, N from 1 to {events.MOST_ADDED:,}, such as 3 like n1"
         raise UsageError(f"Invalid value: {shown(' '.join(given))}: {text}")
     return core_actions.AddNodes(at=FieldPath(("--add",)), like=node, count=count)
 

@@ -202,7 +202,7 @@ def _evaluate(
     running = given.known.running
     with interruptible() as stop:
         with progress("Losing domains", long=long) as advance:
-            survival = survive.Survival(
+            survival = survive.SingleLosses(
                 workloads,
                 given.context,
                 options,

@@ -47,7 +47,8 @@ def command(
     Exit codes: 0 nothing breaks, 1 pods would be refused or fit nowhere after the upgrade, 2 bad usage or
     input, 3 could not run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
-    from planning.what_if import release_diff, upgrade
+    from planning.simulation import release_diff
+    from planning.what_if import upgrade
     from policies.scheduler import releases
     from webhook.cli.cluster_workloads import LookedAt, read_workloads
 

@@ -11,7 +11,8 @@ from planning.advise.advise import Advice, advise, why_unadvised
 from planning.advise.goal import Goal, parse_limit
 from planning.advise.node_groups import groups_for, groups_lacking, scaled_groups
 from planning.autoscaler.sources import NodeAutoscaler
-from planning.simulation.actions import MOST_ADDED, domains_of, topology_key
+from planning.simulation.actions import domains_of, topology_key
+from planning.simulation.events import MOST_ADDED
 from planning.simulation.limits import MOST_ADVISED
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError

@@ -17,7 +17,7 @@ from planning.simulation.rollout.choices import (
 )
 from policies.manifests.wire import INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.index import ClusterIndex
 
 #: Courses that a search takes at most, and steps of all of them together, each as dear as so many nodes more
@@ -29,7 +29,7 @@ NODES_OF_A_STEP: Final = 1_000
 MOST_SKEWED: Final = 2
 
 
-class Outcome(StrEnum):
+class RolloutEnd(StrEnum):
     """How a course ends, the best end first."""
 
     COMPLETE = "complete"
@@ -39,7 +39,7 @@ class Outcome(StrEnum):
     DEADLOCK = "deadlock"
 
 
-_ORDER: Final = {outcome: order for order, outcome in enumerate(Outcome)}
+_ORDER: Final = {outcome: order for order, outcome in enumerate(RolloutEnd)}
 
 
 class PodAction(StrEnum):
@@ -61,7 +61,8 @@ class RolloutStep:
     skews: tuple[Count, ...]  #: The skew of each constraint of the new revision after it.
     #: The node that it was bound to, or deleted or evicted from; None while it is pending.
     node: str | None = None
-    decision: Annotated[Step | None, INTERNAL] = None  #: What the scheduler decides; None for a deletion.
+    #: What the scheduler decides; None for a deletion.
+    decision: Annotated[SchedulingAttempt | None, INTERNAL] = None
     #: The pod that it was evicted for, as namespace/name; None if it was not.
     evicted_for: Annotated[str | None, OPTIONAL] = None
 
@@ -91,7 +92,7 @@ class Peak:
 class Course:
     """One way in which a rollout or a scale can go."""
 
-    outcome: Outcome  #: How it ends.
+    outcome: RolloutEnd  #: How it ends.
     steps: Annotated[tuple[RolloutStep, ...], INTERNAL]  #: What happens.
     waiting: Annotated[tuple[QueuedPod, ...], INTERNAL]  #: The pods that have no node at the end.
     #: Why the first of them has none, from its PodScheduled condition.
@@ -127,7 +128,7 @@ class Course:
     @property
     def fitting(self) -> int:
         """How many pods have a node at the end and may keep it: old ones only where that is complete."""
-        return self.running - (self.old - self.old_pending) * (self.outcome is not Outcome.COMPLETE)
+        return self.running - (self.old - self.old_pending) * (self.outcome is not RolloutEnd.COMPLETE)
 
     @property
     @sent

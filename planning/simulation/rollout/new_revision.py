@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout import Rollout, is_rolled_out, simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.running_pods import find_running
@@ -29,7 +29,7 @@ class ReplacedPods:
 
     @property
     @sent
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> RolloutEnd | None:
         """How the rollout ends where it ends worst; None if it is not simulated."""
         return None if self.rollout is None else self.rollout.outcome
 

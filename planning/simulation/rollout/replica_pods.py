@@ -20,7 +20,7 @@ from planning.simulation.rollout.courses import Peak, PodAction, RolloutStep
 from planning.simulation.rollout.victims import Replica, find_victims
 from policies.model.controller_labels import PLACEHOLDER
 from policies.model.pod_volumes import LostVolume
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.domain_tally import DomainTally
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.request import SchedulingRequest
@@ -79,7 +79,7 @@ class ReplicaPods:
             pod.name: pod for pod in self if pod.node is not None and not pod.ready and pod.revision == new
         }
         #: Why the next pod that is alike would stay pending, until something changes.
-        self._stuck: dict[Hashable, Step] = {}
+        self._stuck: dict[Hashable, SchedulingAttempt] = {}
         self._numbers: dict[str, int] = {}
         self._are_named = False
         self.before = self.tally.counts()
@@ -243,7 +243,7 @@ class ReplicaPods:
             self.tally.add(pod.node, pod.labels, -1)
         self._stuck.clear()
 
-    def _note(self, step: Step) -> None:
+    def _note(self, step: SchedulingAttempt) -> None:
         """Take note of where a pod of another workload is."""
         if step.namespace != self._namespace or step.name not in self._pods:
             self._others[step.namespace, step.name] = step.node
@@ -281,7 +281,7 @@ class ReplicaPods:
         is_tied = any(storage.claims.get(name, request.namespace) is not None for name in claims)
         return pod.revision, pod.name if is_tied else ""
 
-    def _schedule(self, pod: Replica) -> Step:
+    def _schedule(self, pod: Replica) -> SchedulingAttempt:
         request = self._requests[pod.revision]
         step = self._simulation.schedule(request, pod.name)
         self._lose_evicted()
@@ -304,7 +304,11 @@ class ReplicaPods:
         return step
 
     def _record(
-        self, action: PodAction, pod: Replica, step: Step | None = None, preemptor: str | None = None
+        self,
+        action: PodAction,
+        pod: Replica,
+        step: SchedulingAttempt | None = None,
+        preemptor: str | None = None,
     ) -> None:
         skews = self.tally.skews()
         self.steps.append(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planning.simulation.cluster_simulation import QueuedPod
 from planning.simulation.replicas import Replicas
-from planning.simulation.rollout.courses import Course, Courses, Outcome
+from planning.simulation.rollout.courses import Course, Courses, RolloutEnd
 from planning.simulation.rollout.rollout_plan import take_courses
 from planning.simulation.rollout.rollout_start import RolloutSettings, find_start
 from planning.simulation.rollout.running_pods import (
@@ -31,7 +31,7 @@ from policies.pods.placement import (
     evaluate_pod,
     read_workload,
 )
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 if TYPE_CHECKING:
     from planning.simulation.autoscaling import Autoscaled, Autoscaling
@@ -104,7 +104,7 @@ class Rollout:
         return Replicas(wanted=self.replicas, placed=self.in_progress, fitting=fitting)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RolloutEnd:
         """How it ends where it ends worst."""
         return self.courses.worst.outcome
 
@@ -125,7 +125,7 @@ class Rollout:
     @property
     def kept(self) -> int:
         """How many old pods stay until someone deletes them (``OnDelete``)."""
-        return self.courses.likely.old if self.outcome is Outcome.WAITS_FOR_DELETION else 0
+        return self.courses.likely.old if self.outcome is RolloutEnd.WAITS_FOR_DELETION else 0
 
     @property
     def succeeds(self) -> bool:
@@ -240,7 +240,10 @@ def _add(course: Course, rollout: Rollout, scaling: Autoscaling) -> Autoscaled:
     """Give a cluster the nodes that are added at the end of a course; return them."""
     request, workload = rollout.prepared.request, rollout.prepared.workload
     queue = [QueuedPod(name, request, workload.title) for name in course.pending]
-    pending = [Step(namespace=workload.namespace, name=pod.name, message=course.message) for pod in queue]
+    pending = [
+        SchedulingAttempt(namespace=workload.namespace, name=pod.name, message=course.message)
+        for pod in queue
+    ]
     return scaling.add_nodes_of(course.cluster, queue, pending)
 
 

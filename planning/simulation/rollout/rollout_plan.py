@@ -15,7 +15,7 @@ from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import DisplacedPod
 from planning.simulation.rescheduling import MadeRequests, Rescheduling
 from planning.simulation.rollout.choices import Choices, UsualChoices
-from planning.simulation.rollout.courses import Course, Courses, Outcome, PodAction, find_courses
+from planning.simulation.rollout.courses import Course, Courses, PodAction, RolloutEnd, find_courses
 from planning.simulation.rollout.replica_pods import ReplicaPods
 from planning.simulation.rollout.stateful_set_controller import StatefulSetController, stateful_update
 from planning.simulation.rollout.victims import Replica
@@ -265,12 +265,12 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
     )
 
 
-def _outcome(plan: RolloutPlan, controller: RolloutController, old: int) -> Outcome:
+def _outcome(plan: RolloutPlan, controller: RolloutController, old: int) -> RolloutEnd:
     if not controller.is_complete:
-        return Outcome.DEADLOCK if controller.is_deadlocked else Outcome.PENDING
+        return RolloutEnd.DEADLOCK if controller.is_deadlocked else RolloutEnd.PENDING
     workload = plan.workload
     if not old or plan.scaled or workload.kind.kind != "StatefulSet":
-        return Outcome.COMPLETE
+        return RolloutEnd.COMPLETE
     # Those below a partition are as the object defines.
     on_delete = stateful_update(workload, plan.replicas).on_delete
-    return Outcome.WAITS_FOR_DELETION if on_delete else Outcome.COMPLETE
+    return RolloutEnd.WAITS_FOR_DELETION if on_delete else RolloutEnd.COMPLETE

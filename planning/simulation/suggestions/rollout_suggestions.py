@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.suggestions.given_up import GivenUp, given_up_by
@@ -89,7 +89,7 @@ def find_rollout_suggestions(
         context: What it was simulated in; its cluster must not have changed since.
         settings: How it was simulated.
     """
-    if rollout.scaled or rollout.outcome is Outcome.WAITS_FOR_DELETION:
+    if rollout.scaled or rollout.outcome is RolloutEnd.WAITS_FOR_DELETION:
         return RolloutSuggestions()
     blocking, workload = _blocking(rollout), rollout.prepared.workload
     settings = replace(settings, choose=first_by_name, without=frozenset(blocking))
@@ -97,13 +97,13 @@ def find_rollout_suggestions(
     def attempt(edited: Workload) -> Rollout:
         return simulate_rollout(edited.obj, context, settings, namespace=workload.namespace)
 
-    if rollout.outcome is Outcome.COMPLETE:
+    if rollout.outcome is RolloutEnd.COMPLETE:
         return _evened(rollout, context, attempt)
     if not blocking:
         return _search(rollout, context, attempt)
     # What its controller waits for keeps every change of the manifest from its pods.
     rollout = attempt(workload)
-    if rollout.outcome is Outcome.COMPLETE:
+    if rollout.outcome is RolloutEnd.COMPLETE:
         return RolloutSuggestions(found=(_suggestion(None, (), rollout, rollout.stuck, blocking),), tried=1)
     return _search(rollout, context, attempt, blocking)
 
@@ -129,7 +129,7 @@ def _search(
         if after is None:
             continue
         cost += after.courses.cost
-        if after.outcome is Outcome.COMPLETE:
+        if after.outcome is RolloutEnd.COMPLETE:
             found.append(_suggestion(change, edits, after, placement, deleted))
             if len(found) == MOST_FOUND:
                 break
@@ -163,7 +163,7 @@ def _evened(
         if not edits:
             continue
         after = search.attempt(edits)
-        if after is not None and after.outcome is Outcome.COMPLETE and position not in after.uneven:
+        if after is not None and after.outcome is RolloutEnd.COMPLETE and position not in after.uneven:
             found.append(_suggestion(change, edits, after, rollout.stuck, ()))
     return RolloutSuggestions(found=tuple(found[:MOST_FOUND]), tried=search.tried, complete=search.complete)
 

@@ -11,7 +11,7 @@ from planning.simulation.replicas import Replicas, count_replicas
 from planning.simulation.suggestions.suggestion_edits import EditSearch
 from planning.simulation.suggestions.suggestions import Suggestion, find_suggestions
 from planning.simulation.survive.loss import Loss
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.pods.placement import Placement, evaluate_workload
@@ -58,7 +58,7 @@ class SurvivalHelp:
 
 
 def find_help(
-    survival: Survival,
+    survival: SingleLosses,
     losses: tuple[Loss, ...],
     context: AdmissionContext,
     running: PodObjects,
@@ -125,7 +125,7 @@ class _Prover:
 
     def __init__(
         self,
-        survival: Survival,
+        survival: SingleLosses,
         number: int,
         context: AdmissionContext,
         running: PodObjects,
@@ -179,7 +179,7 @@ class _Prover:
         workloads = [deployed.workload for deployed in self._survival.deployed]
         workloads[self._number] = workload
         options = self._survival.options
-        survival = Survival(
+        survival = SingleLosses(
             workloads, self._context, options, self._running, stop=self._stopped, on_step=self._count
         )
         return survival.survives(self._number, self._first)

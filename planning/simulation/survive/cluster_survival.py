@@ -32,7 +32,7 @@ from policies.model.cluster_kinds import BUDGET
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.pod_objects import PodObjects
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
@@ -174,7 +174,7 @@ class ClusterSurvival:
         impact = impact or self.running.impact(domain, len(disruption.lost), disruption.evicted)
         done, most = 0, max(len(disruption.evicted), 1)
 
-        def on_step(_step: Step) -> None:
+        def on_step(_step: SchedulingAttempt) -> None:
             nonlocal done
             done += 1
             # Those that are evicted for others come besides.

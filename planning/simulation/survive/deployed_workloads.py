@@ -19,7 +19,7 @@ from policies.model.replica_number import ReplicaNumber
 from policies.model.workload import Workload
 from policies.pods.placement import DAEMON_SET, PreparedPod, prepare
 from policies.pods.pod_objects import PodObjects
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class DeployedWorkload:
     used: Count  #: Pods of the cluster that were taken as they are.
     placed: Count  #: Replicas that were placed besides, as its controller and the scheduler would.
     #: The first replica that fits nowhere even before a loss; None if all fit.
-    pending: Annotated[Step | None, INTERNAL]
+    pending: Annotated[SchedulingAttempt | None, INTERNAL]
     replaced: Count  #: Pods of other revisions that were left out, as after a rollout.
     #: Replicas that were not placed, because the work was ended.
     untried: Annotated[Count, SentAs("notTried")] = 0

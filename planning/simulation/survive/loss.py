@@ -12,7 +12,7 @@ from planning.simulation.autoscaling import Autoscaled
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class PendingMessages(NamedTuple):
     lost_volumes: tuple[LostVolume, ...] = ()  #: Its volumes that no node reaches then.
 
     @classmethod
-    def of(cls, pending: Step | None) -> Self:
+    def of(cls, pending: SchedulingAttempt | None) -> Self:
         """Return the messages of a replica; empty ones of None."""
         return cls() if pending is None else cls(pending.message, pending.condition, pending.lost_volumes)
 
@@ -60,7 +60,7 @@ class WorkloadLoss:
     running: Count  #: How many run in the end.
     required: Annotated[int, INTERNAL]  #: How many must.
     #: The first replica that fits nowhere then, or fitted nowhere before; None if all fit.
-    pending: Annotated[Step | None, INTERNAL] = None
+    pending: Annotated[SchedulingAttempt | None, INTERNAL] = None
     #: How many replicas fit then beyond those that must run, of those that did after every loss before; None
     #: where that was not tried.
     margin: Annotated[int | None, INTERNAL] = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planning.simulation.suggestions.survive_suggestions import SurvivalHelp
 from planning.simulation.survive.loss import Loss, margin
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 
@@ -15,7 +15,7 @@ from policies.model.workload import Workload
 class SurvivalReport:
     """Whether workloads survive."""
 
-    survival: Survival  #: The workloads, and what they were tried on.
+    survival: SingleLosses  #: The workloads, and what they were tried on.
     losses: tuple[Loss, ...]  #: What each loss does, of those that were tried.
     helps: tuple[SurvivalHelp, ...] = ()  #: What helps those that do not survive.
     #: Workloads without a number of replicas that could survive, each with the reason.

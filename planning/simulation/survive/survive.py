@@ -25,7 +25,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.workload import Workload
 from policies.pods.pod_objects import PodObjects
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.index import ClusterIndex
 
 #: Replicas beyond those that must run that are tried after a loss: a larger margin is no news.
@@ -37,7 +37,7 @@ MOST_LOST: Final = 100
 _NOWHERE = FieldPath()
 
 
-class Survival:
+class SingleLosses:
     """Loses one domain after the other, each time of the cluster in which every workload runs.
 
     Attributes:
@@ -162,7 +162,7 @@ class Survival:
             if last_of is not None and self._own.get((pod.namespace, pod.name)) == last_of
         }
 
-        def on_step(step: Step) -> None:
+        def on_step(step: SchedulingAttempt) -> None:
             left.discard((step.namespace, step.name))
             # Those that are evicted for others come besides.
             self._on_step(min(next(done) / scheduled, 1.0))
@@ -244,7 +244,7 @@ class Survival:
         return replace(loss, margin=self._margins[number])
 
 
-def _steps_of(number: int, displaced: Iterable[DisplacedPod]) -> list[Step]:
+def _steps_of(number: int, displaced: Iterable[DisplacedPod]) -> list[SchedulingAttempt]:
     return [pod.step for pod in displaced if pod.workload == number and pod.step is not None]
 
 

@@ -10,7 +10,7 @@ import pytest
 from planning.advise.goal import Goal
 from planning.advise.goal_simulator import GoalSimulator
 from planning.advise.goal_trial import Trial
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod
 from tests.planning.goals import ONE_CPU, THREE, Object, a_goal, context_of, groups_of, workload_of
@@ -70,19 +70,19 @@ def test_added_nodes() -> None:
 @pytest.mark.parametrize(
     ("cpu", "fields", "outcome", "count"),
     [
-        pytest.param("1", OF_REVISION, Outcome.COMPLETE, 1, id="even"),
-        pytest.param("1", {}, Outcome.COMPLETE, 2, id="uneven, since pods of the old revision count"),
-        pytest.param("3", OF_REVISION, Outcome.DEADLOCK, 1, id="no node has room for one more"),
+        pytest.param("1", OF_REVISION, RolloutEnd.COMPLETE, 1, id="even"),
+        pytest.param("1", {}, RolloutEnd.COMPLETE, 2, id="uneven, since pods of the old revision count"),
+        pytest.param("3", OF_REVISION, RolloutEnd.DEADLOCK, 1, id="no node has room for one more"),
     ],
 )
-def test_rollouts(cpu: str, fields: Object, outcome: Outcome, count: int) -> None:
+def test_rollouts(cpu: str, fields: Object, outcome: RolloutEnd, count: int) -> None:
     """One that deadlocks, or ends unevenly, misses the goal, though all replicas fit."""
     goal = a_goal(3, 3)
     containers = [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}]
     trial = _trial(THREE, goal, [a_constraint(**fields)], containers=containers)
 
     assert [(outcome, count)] == [(rollout.outcome, rollout.count) for rollout in trial.rollouts]
-    assert (trial.failure(goal) is None) is ((outcome, count) == (Outcome.COMPLETE, 1))
+    assert (trial.failure(goal) is None) is ((outcome, count) == (RolloutEnd.COMPLETE, 1))
 
 
 def test_usable_domains() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planning.advise.goal_trial import FailureKind, PlacedReplicas, RolledOut, Trial
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.pods.placement import prepare
 from tests.builders import a_constraint
 from tests.planning.goals import THREE, a_goal, context_of, workload_of
@@ -28,7 +28,7 @@ def _trial(count: int = 1, **fields: Any) -> Trial:
     return Trial(**known | fields)
 
 
-def _rollout(count: int, outcome: Outcome = Outcome.COMPLETE) -> tuple[RolledOut, ...]:
+def _rollout(count: int, outcome: RolloutEnd = RolloutEnd.COMPLETE) -> tuple[RolledOut, ...]:
     return (RolledOut(replicas=3, outcome=outcome, domain="a", count=count, courses=1, exact=True),)
 
 
@@ -41,7 +41,7 @@ def _rollout(count: int, outcome: Outcome = Outcome.COMPLETE) -> tuple[RolledOut
         pytest.param(_trial(placed=(_placed(1, ("n1", "n2")),)), FailureKind.CROWDED, id="two on a node"),
         pytest.param(_trial(rollouts=_rollout(1)), None, id="rolled out"),
         pytest.param(_trial(rollouts=_rollout(2)), FailureKind.ROLLOUT, id="uneven after a rollout"),
-        pytest.param(_trial(rollouts=_rollout(1, Outcome.DEADLOCK)), FailureKind.ROLLOUT, id="a deadlock"),
+        pytest.param(_trial(rollouts=_rollout(1, RolloutEnd.DEADLOCK)), FailureKind.ROLLOUT, id="a deadlock"),
         pytest.param(_trial(prepared=SOFT), FailureKind.UNENFORCED, id="a preference"),
     ],
 )

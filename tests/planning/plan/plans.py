@@ -15,7 +15,7 @@ from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload_ref import WorkloadRef
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from tests.builders import a_constraint
 from tests.planning.autoscaled import groups, needing, planned
 from tests.planning.planned import SPREAD, a_deployment, a_set, plan, running
@@ -122,7 +122,7 @@ def _hostile(text: str) -> PlanRun:
         errors=(_error(text),),
     )
     domains = replace(others[0].domains[0], now={text: 1}, after={text: 2})
-    pods = replace(others[0].pods, steps=(Step(namespace=text, name=text, message=text),))
+    pods = replace(others[0].pods, steps=(SchedulingAttempt(namespace=text, name=text, message=text),))
     return replace(
         RUN,
         plan=replace(

@@ -10,7 +10,7 @@ import pytest
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload
 from planning.plan.plan import ManifestSet, make_plan, unfinished_workloads
 from planning.plan.plan_differences import Difference, PlanAction, Source
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import with_namespace
 from policies.pods.known_pods import UNREAD_PODS
@@ -302,7 +302,7 @@ def test_a_rollout_that_deadlocks() -> None:
     workload = _only(found)
 
     assert (1, 1, True) == (found.deadlocks, found.pending, found.fails)
-    assert (Outcome.DEADLOCK, 0) == (workload.outcome, workload.pods.removed)
+    assert (RolloutEnd.DEADLOCK, 0) == (workload.outcome, workload.pods.removed)
 
 
 def test_the_end_before_the_end() -> None:

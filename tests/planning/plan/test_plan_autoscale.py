@@ -10,7 +10,7 @@ from planning.plan import plan_pods
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload
 from planning.plan.plan import make_plan
 from planning.simulation.recovery import PodOutcome
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from policies.config.context import AdmissionContext
@@ -93,8 +93,8 @@ def test_a_rollout_that_deadlocks_completes() -> None:
     workload = only(planned([before], [after], *pods, documents=groups(a=2, b=2)))
     scaled = workload.pods.autoscaled
 
-    assert Outcome.DEADLOCK is only(without).outcome
-    assert Outcome.COMPLETE is workload.outcome
+    assert RolloutEnd.DEADLOCK is only(without).outcome
+    assert RolloutEnd.COMPLETE is workload.outcome
     assert scaled is not None
     assert 1 == len(scaled.nodes)
     assert 0 == workload.pods.pending
@@ -130,7 +130,7 @@ def test_a_rollout_without_room_anywhere() -> None:
     workload = only(planned([before], [after], *pods, documents=groups(a=0)))
     scaled = workload.pods.autoscaled
 
-    assert Outcome.DEADLOCK is workload.outcome
+    assert RolloutEnd.DEADLOCK is workload.outcome
     assert scaled is not None
     assert ((), True) == (scaled.nodes, bool(scaled.unhelped))
 

@@ -9,7 +9,7 @@ from planning.simulation.rollout.rollout import simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from policies.manifests.words import IN_SENTENCE
 from policies.pods.known_pods import UNREAD_PODS
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from tests.builders import a_constraint
 from tests.planning.plan.plans import EMPTY, RUN
 from tests.planning.rollouts import THREE_ZONES, a_context, a_deployment, running
@@ -27,7 +27,7 @@ def test_many_domains() -> None:
 def test_many_messages() -> None:
     """Pods with one message are counted; of many messages the first are told."""
     workload = RUN.plan.workloads[0]
-    steps = tuple(Step(namespace="a", name="b", message=f"{number}") for number in range(30)) * 2
+    steps = tuple(SchedulingAttempt(namespace="a", name="b", message=f"{number}") for number in range(30)) * 2
     found = list(pending_messages(replace(workload, pods=replace(workload.pods, steps=steps))))
 
     assert IN_SENTENCE == len(found)

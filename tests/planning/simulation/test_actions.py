@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from planning.simulation.actions import (
-    MOST_ADDED,
     Action,
     AddNodes,
     CordonNode,
@@ -22,6 +21,7 @@ from planning.simulation.actions import (
     domains_of,
 )
 from planning.simulation.cluster_simulation import UNREACHABLE, ClusterSimulation
+from planning.simulation.events import MOST_ADDED
 from planning.simulation.pod_facts import PodFacts
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.node import read_node

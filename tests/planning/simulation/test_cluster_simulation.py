@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.request import SchedulingRequest
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, zones
 
@@ -42,7 +42,7 @@ def test_victims_are_of_any_namespace() -> None:
 
 def test_a_queue_until_it_is_to_stop() -> None:
     """Each pod is reported; those after the stop are not scheduled, one that fits nowhere is no end."""
-    request, reported = _request(), list[Step]()
+    request, reported = _request(), list[SchedulingAttempt]()
     simulation = ClusterSimulation.of(an_index(OBJECTS), stop=lambda: len(reported) == 2)
     simulation.on_step = reported.append
     simulation.choose = max

@@ -13,7 +13,7 @@ from planning.simulation.replicas import replicas_of
 from planning.simulation.simulate import simulate
 from policies.config.context import AdmissionContext
 from policies.pods.placement import prepare, read_workload
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from tests.builders import a_constraint, a_node, a_workload
 from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import a_constraint as a_zone_constraint
@@ -76,7 +76,7 @@ def test_a_replica_in_order_comes_after_one_that_is_ready(
     workload["spec"] |= {"podManagementPolicy": policy} if policy else {}
     queue = replicas_of(prepare(read_workload(workload, context), context), 5)
     assert context.cluster is not None
-    told: list[Step] = []
+    told: list[SchedulingAttempt] = []
     simulation = ClusterSimulation.of(context.cluster)
     simulation.on_step = told.append
     result = simulate(queue, simulation)

@@ -9,7 +9,7 @@ from planning.simulation.suggestions.survive_suggestions import find_help
 from planning.simulation.survive.deployed_workloads import why_unjudged
 from planning.simulation.survive.loss import LossOptions
 from planning.simulation.survive.survival_report import SurvivalReport
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
 from policies.pods.placement import read_workload
 from policies.pods.pod_objects import PodObjects
@@ -48,7 +48,7 @@ def a_survival(
         running(obj)
     read = [read_workload(workload, context) for workload in workloads]
     judged = [workload for workload in read if not why_unjudged(workload)]
-    survival = Survival(judged, context, LossOptions(key, **options), running, stop=stop)
+    survival = SingleLosses(judged, context, LossOptions(key, **options), running, stop=stop)
     losses = tuple(survival.losses())[:tried]
     helps = () if tried is not None else tuple(find_help(survival, losses, context, running, stop=stop))
     return SurvivalReport(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policies.model.labels import LabelSelector
-from policies.scheduler.binding import Step, schedule
+from policies.scheduler.binding import SchedulingAttempt, schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
@@ -17,7 +17,7 @@ from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_req
 SOFT = "ScheduleAnyway"
 
 
-def _schedule_all(request: SchedulingRequest, fork: ClusterIndex, count: int) -> list[Step]:
+def _schedule_all(request: SchedulingRequest, fork: ClusterIndex, count: int) -> list[SchedulingAttempt]:
     return [schedule(request, fork, f"p-{number}") for number in range(count)]
 
 

@@ -12,7 +12,7 @@ from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.config.context import AdmissionContext
 from policies.pods.placement import prepare, read_workload
 from policies.scheduler import pod_table, repeated
-from policies.scheduler.binding import Step
+from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.plugins.podtopologyspread import followed_scores
@@ -130,11 +130,11 @@ def _requests(random: Random, index: ClusterIndex) -> list[SchedulingRequest]:
 
 
 @cache
-def _expected(seed: int) -> list[Step]:
+def _expected(seed: int) -> list[SchedulingAttempt]:
     return _run(seed, _NothingKnown())
 
 
-def _run(seed: int, known: RepeatedRequests) -> list[Step]:
+def _run(seed: int, known: RepeatedRequests) -> list[SchedulingAttempt]:
     """Schedule a random queue on a random cluster, of which pods, nodes and taints come and go meanwhile."""
     random = Random(seed)
     services = [
@@ -147,7 +147,7 @@ def _run(seed: int, known: RepeatedRequests) -> list[Step]:
     requests = _requests(random, index)
     simulation = ClusterSimulation.of(index)
     simulation.preempts, simulation.repeated = random.random() < 0.5, known
-    steps: list[Step] = []
+    steps: list[SchedulingAttempt] = []
     names = iter(range(1_000))
     for _ in range(4):
         chosen = [random.choice(requests) for _ in range(random.randrange(1, 40))]

@@ -15,7 +15,7 @@ import yaml
 
 from planning.simulation.survive.deployed_workloads import DeployedWorkload, Deployment
 from planning.simulation.survive.loss import Loss
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.model.workload import Workload
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod, a_workload
@@ -129,14 +129,14 @@ def test_formats_for_ci(commands: Commands, form: str, beginning: str) -> None:
 
 def test_ctrl_c(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results so far are reported."""
-    lose = Survival._lose
+    lose = SingleLosses._lose
 
-    def interrupted(survival: Survival, domain: str) -> Loss:
+    def interrupted(survival: SingleLosses, domain: str) -> Loss:
         if domain == "b":
             signal.raise_signal(signal.SIGINT)
         return lose(survival, domain)
 
-    monkeypatch.setattr(Survival, "_lose", interrupted)
+    monkeypatch.setattr(SingleLosses, "_lose", interrupted)
     done = _survive(commands, "zone", "-f", "web.yaml", "-o", "json")
     answer = json.loads(done.stdout)
 
@@ -164,14 +164,14 @@ def test_ctrl_c_before_a_loss(commands: Commands, monkeypatch: pytest.MonkeyPatc
 
 def test_ctrl_c_while_changes_are_tried(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict is there; that not every change was tried is said."""
-    after = Survival.after
+    after = SingleLosses.after
 
-    def interrupted(survival: Survival, domain: str) -> ClusterIndex:
+    def interrupted(survival: SingleLosses, domain: str) -> ClusterIndex:
         found = after(survival, domain)
         signal.raise_signal(signal.SIGINT)
         return found
 
-    monkeypatch.setattr(Survival, "after", interrupted)
+    monkeypatch.setattr(SingleLosses, "after", interrupted)
     done = _survive(commands, "zone", "-f", "stuck.yaml", "-o", "json")
     answer = json.loads(done.stdout)
     (workload,) = answer["workloads"]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from planning.simulation.actions import (
-    MOST_ADDED,
     AddNodes,
     CordonNode,
     DrainNode,
@@ -17,10 +16,11 @@ from planning.simulation.actions import (
     UncordonNode,
     UntaintNode,
 )
+from planning.simulation.events import MOST_ADDED, MOST_EVENTS
 from policies.config.form import form_errors, read
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.taints import Taint, TaintEffect
-from webhook.requests.actions import MOST_ACTIONS, actions_of
+from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest
 
 AT = FieldPath(("actions",))
@@ -102,7 +102,7 @@ def test_every_action() -> None:
         pytest.param(
             [{"add": {"count": MOST_ADDED + 1, "like": "a"}}], ["actions[0].add.count"], id="add: too many"
         ),
-        pytest.param([{"drain": "n1"}] * (MOST_ACTIONS + 1), ["actions"], id="too many actions"),
+        pytest.param([{"drain": "n1"}] * (MOST_EVENTS + 1), ["actions"], id="too many actions"),
     ],
 )
 def test_what_is_wrong(raw: Any, expected: list[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from planning.simulation.events import NodeEvent
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT
 from planning.simulation.simulated_queue import SimulationSettings
 from planning.what_if import simulate_json
@@ -19,7 +20,6 @@ from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
 from tests.planning.rollouts import a_deployment, running
 from tests.planning.verdicts import an_index
-from webhook.requests.actions import ActionBody
 from webhook.requests.cost import COURSES, MOST_WORK, POD_COST
 from webhook.requests.frame import RequestError, read_request
 from webhook.requests.simulate import (
@@ -193,7 +193,7 @@ def test_runs() -> None:
     "fields",
     [
         pytest.param({"replicas": 5, "seed": 3, "runs": 2, "nodes_to_score": "adaptive"}, id="replicas"),
-        pytest.param({"nodes_to_score": 30, "actions": [ActionBody(drain="n1")]}, id="actions"),
+        pytest.param({"nodes_to_score": 30, "actions": [NodeEvent(drain="n1")]}, id="actions"),
         pytest.param({"rollout": True, "seed": 1}, id="a rollout"),
         pytest.param({"scale": 0}, id="a scale to nothing"),
     ],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from planning.simulation.rollout import rollout_plan
 from planning.simulation.rollout.choices import Choices, Explored, ScriptedChoices
-from planning.simulation.rollout.courses import Course, Courses, Outcome, PodAction, Runner, find_courses
+from planning.simulation.rollout.courses import Course, Courses, PodAction, RolloutEnd, Runner, find_courses
 from planning.simulation.rollout.rollout import Rollout
 from policies.scheduler.evaluate import evaluate
 from tests.builders import a_constraint, a_node
@@ -126,16 +126,16 @@ def _ends_well(course: Course, rollout: Rollout) -> None:
         for step in course.steps
         if step.new
     )
-    if course.outcome is Outcome.COMPLETE:
+    if course.outcome is RolloutEnd.COMPLETE:
         assert (0, rollout.replicas, ()) == (course.old, new, course.pending)
     else:
         assert course.pending
         assert course.message
-    assert (course.outcome is Outcome.DEADLOCK) == bool(course.old)
+    assert (course.outcome is RolloutEnd.DEADLOCK) == bool(course.old)
 
 
 #: How a course ends: its outcome, and the pods of each domain.
-End: TypeAlias = tuple[Outcome, tuple[Mapping[str, int], ...]]
+End: TypeAlias = tuple[RolloutEnd, tuple[Mapping[str, int], ...]]
 
 
 class _Nothing(set[Hashable]):
@@ -168,7 +168,7 @@ class TestAllCourses:
         assert courses.exact
         assert everything == found
         assert (courses.worst.outcome, courses.worst.after) in found
-        assert courses.worst.outcome == max(found, key=lambda end: list(Outcome).index(end[0]))[0]
+        assert courses.worst.outcome == max(found, key=lambda end: list(RolloutEnd).index(end[0]))[0]
 
     @examples(40)
     @given(obj=deployments(), nodes=clusters(), seed=st.integers(0, 99))
@@ -222,7 +222,7 @@ class TestRolloutOfAStatefulSet:
             missing += {PodAction.CREATED: -1, PodAction.DELETED: 1, PodAction.SCHEDULED: 0}[step.action]
 
             assert missing <= (update.unavailable or 1)
-        if course.outcome is Outcome.COMPLETE:
+        if course.outcome is RolloutEnd.COMPLETE:
             assert min(update.partition, rollout.replicas) == course.old
         else:
             assert course.pending

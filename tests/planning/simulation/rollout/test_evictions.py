@@ -16,7 +16,7 @@ from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import PodOutcome
 from planning.simulation.rescheduling import Rescheduling
 from planning.simulation.rollout.choices import UsualChoices
-from planning.simulation.rollout.courses import Course, Outcome, PodAction
+from planning.simulation.rollout.courses import Course, PodAction, RolloutEnd
 from planning.simulation.rollout.replica_pods import ReplicaPods
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout
 from planning.simulation.rollout.rollout_plan import DeploymentController
@@ -267,7 +267,7 @@ def test_a_victim_takes_the_room_of_an_old_pod() -> None:
     rollout = _rolled(a_deployment(1, surge=1, unavailable=0), *nodes, _old("n1"), _owned(_low("low", "n2")))
     course = rollout.courses.likely
 
-    assert (Outcome.COMPLETE, ["+ n2", "- old n1"], {"low": "n1"}) == (
+    assert (RolloutEnd.COMPLETE, ["+ n2", "- old n1"], {"low": "n1"}) == (
         rollout.outcome,
         story(course),
         _ends(course),
@@ -282,7 +282,7 @@ def test_what_becomes_of_victims() -> None:
     rollout = _rolled(a_deployment(1), *nodes, _owned(_low("owned", "n1")), _low("bare", "n2"), scale=3)
 
     assert {"owned": "pending", "bare": PodOutcome.NOT_RECREATED} == _ends(rollout.courses.likely)
-    assert (Outcome.COMPLETE, 2, 1, 2) == (
+    assert (RolloutEnd.COMPLETE, 2, 1, 2) == (
         rollout.outcome,
         rollout.evicted,
         rollout.evicted_pending,
@@ -305,7 +305,7 @@ def test_a_new_revision_of_higher_priority_evicts_the_old_one() -> None:
     rollout = _rolled(obj, *_small("n1", "n2"), _old("n1", 1), _old("n2", 2))
     course = rollout.courses.likely
 
-    assert (Outcome.COMPLETE, ()) == (rollout.outcome, course.evicted)
+    assert (RolloutEnd.COMPLETE, ()) == (rollout.outcome, course.evicted)
     assert [*_TURN, *(step.replace("n1", "n2") for step in _TURN)] == story(course)
     assert course.steps[1].evicted == ("shop/web-old-1",)
     assert course.steps[0].evicted_for == f"shop/{course.steps[1].pod}"
@@ -354,7 +354,7 @@ def test_a_stateful_set() -> None:
         pod["spec"]["nodeSelector"] = {}
     rollout = _rolled(obj, *_small("n1", "n2"), *pods)
 
-    assert (Outcome.COMPLETE, 0) == (rollout.outcome, rollout.evicted)
+    assert (RolloutEnd.COMPLETE, 0) == (rollout.outcome, rollout.evicted)
     assert {"web-0", "web-1"} == {step.pod for step in rollout.courses.likely.steps}
 
 

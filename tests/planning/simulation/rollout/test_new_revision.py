@@ -9,7 +9,7 @@ import pytest
 
 from planning.explain.explain import Explained, explain_object
 from planning.explain.text import render
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import roll_out
 from planning.simulation.scheduling_queue import queue_applied, queue_replicas
@@ -48,11 +48,11 @@ def _explain(obj: Object, objects: list[Object]) -> Explained:
 @pytest.mark.parametrize(
     ("containers", "outcome"),
     [
-        pytest.param(_MOST_OF_A_NODE, Outcome.COMPLETE, id="fits in the place of an old pod"),
-        pytest.param(_ABOVE_A_NODE, Outcome.DEADLOCK, id="fits nowhere"),
+        pytest.param(_MOST_OF_A_NODE, RolloutEnd.COMPLETE, id="fits in the place of an old pod"),
+        pytest.param(_ABOVE_A_NODE, RolloutEnd.DEADLOCK, id="fits nowhere"),
     ],
 )
-def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome: Outcome) -> None:
+def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome: RolloutEnd) -> None:
     """A pod that fits nowhere beside the running ones is decided by the rollout that replaces them."""
     objects, obj = _running(3), _deployment(3, containers)
     context = AdmissionContext(policies=(), cluster=an_index(objects))
@@ -66,7 +66,7 @@ def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome:
     assert explained.replaced is not None
     assert explained.replaced.rollout is not None
     assert (3, outcome) == (explained.replaced.count, explained.replaced.rollout.outcome)
-    assert explained.succeeds is rolled_out.succeeds is applied.succeeds is (outcome is Outcome.COMPLETE)
+    assert explained.succeeds is rolled_out.succeeds is applied.succeeds is (outcome is RolloutEnd.COMPLETE)
     assert rolled_out.pending == applied.pending == explained.replaced.pending
 
 
@@ -77,7 +77,7 @@ def test_on_delete() -> None:
     explained = _explain(obj, _running(3))
 
     assert explained.replaced is not None
-    assert (Outcome.WAITS_FOR_DELETION, 0) == (explained.replaced.outcome, explained.replaced.pending)
+    assert (RolloutEnd.WAITS_FOR_DELETION, 0) == (explained.replaced.outcome, explained.replaced.pending)
     assert not explained.succeeds
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planning.simulation.limits import MOST_ROLLED_OUT
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.pods.placement import PlacementError, read_workload
 from tests.builders import a_constraint, a_node, a_replica_set, a_workload
 from tests.planning.rollouts import (
@@ -86,7 +86,7 @@ def test_old_revision_is_scaled_first(count: int, placed: int) -> None:
     """A Deployment of another size than its pods is scaled before it is rolled out."""
     rollout = roll(a_deployment(3, surge=1), a_context(*ONE_NODE, *running("old", n1=count)))
 
-    assert (placed, count, Outcome.COMPLETE) == (rollout.placed, rollout.running, rollout.outcome)
+    assert (placed, count, RolloutEnd.COMPLETE) == (rollout.placed, rollout.running, rollout.outcome)
     assert 6 == len(rollout.courses.likely.steps)
 
 
@@ -111,7 +111,7 @@ def test_restart() -> None:
     obj = a_deployment(2, of_revisions(), surge=1)
     rollout = roll(obj, a_context(*THREE_ZONES, a_replica_set(obj, "r1"), *running("r1", n1=1, n2=1)))
 
-    assert (True, Outcome.COMPLETE) == (rollout.restarted, rollout.outcome)
+    assert (True, RolloutEnd.COMPLETE) == (rollout.restarted, rollout.outcome)
     assert ({"a": 0, "b": 0, "c": 0},) == rollout.courses.likely.before
 
 
@@ -136,7 +136,7 @@ def test_deadlock() -> None:
     rollout = roll(a_deployment(2, a_constraint(), surge=1, unavailable=0), context)
     course = rollout.courses.likely
 
-    assert (Outcome.DEADLOCK, 2, ["+ pending"]) == (course.outcome, course.old, story(course))
+    assert (RolloutEnd.DEADLOCK, 2, ["+ pending"]) == (course.outcome, course.old, story(course))
     assert course.steps[0].decision is not None
     assert course.message.startswith(course.steps[0].decision.message)
 
@@ -149,7 +149,7 @@ def test_partial_deadlock() -> None:
     course = rollout.courses.likely
 
     assert ["- old n1", "+ n1", "- old n2", "+ pending"] == story(course)
-    assert (Outcome.PENDING, 0) == (course.outcome, course.old)
+    assert (RolloutEnd.PENDING, 0) == (course.outcome, course.old)
 
 
 def test_pending_old_pods_go_first() -> None:
@@ -170,9 +170,9 @@ def test_deadlock_that_depends_on_choices() -> None:
     obj = a_deployment(2, a_constraint(), unavailable=0, surge=1)
     courses = roll(obj, a_context(*nodes, *running("old", n1=1, n2=1))).courses
 
-    assert (True, Outcome.COMPLETE) == (courses.exact, courses.likely.outcome)
+    assert (True, RolloutEnd.COMPLETE) == (courses.exact, courses.likely.outcome)
     assert ["+ n3", "- old n1", "+ n1", "- old n2"] == story(courses.likely)
-    assert Outcome.DEADLOCK is courses.worst.outcome
+    assert RolloutEnd.DEADLOCK is courses.worst.outcome
     assert ["+ n3", "- old n2", "+ pending"] == story(courses.worst)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from policies.pods.placement import PlacementError
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.examples import examples
@@ -52,7 +52,7 @@ def test_up() -> None:
 
     assert ({"a": 1, "b": 1, "c": 0},) == course.before
     assert ({"a": 2, "b": 1, "c": 1},) == course.after
-    assert (2, 0, Outcome.COMPLETE) == (rollout.running, rollout.placed, rollout.outcome)
+    assert (2, 0, RolloutEnd.COMPLETE) == (rollout.running, rollout.placed, rollout.outcome)
 
 
 def test_up_where_none_runs() -> None:
@@ -66,7 +66,7 @@ def test_up_beyond_what_fits() -> None:
     """Pods that fit nowhere stay pending; none is left over, so nothing is deadlocked."""
     rollout = roll(a_deployment(2, a_constraint()), a_context(*CORDONED), scale=4)
 
-    assert (Outcome.PENDING, 2) == (rollout.outcome, len(rollout.courses.likely.pending))
+    assert (RolloutEnd.PENDING, 2) == (rollout.outcome, len(rollout.courses.likely.pending))
 
 
 @pytest.mark.parametrize("kind", [("ReplicaSet", "apps"), ("ReplicationController", "")])
@@ -74,7 +74,7 @@ def test_other_kinds(kind: tuple[str, str]) -> None:
     """A ReplicaSet or ReplicationController scales as the ReplicaSet of a Deployment does."""
     obj = a_workload(*kind)
 
-    assert Outcome.COMPLETE is roll(obj, a_context(*THREE_ZONES), scale=3).outcome
+    assert RolloutEnd.COMPLETE is roll(obj, a_context(*THREE_ZONES), scale=3).outcome
 
 
 @pytest.mark.parametrize("obj", [a_workload("Job", "batch"), a_pod()])

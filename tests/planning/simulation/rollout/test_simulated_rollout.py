@@ -7,7 +7,7 @@ import random
 import pytest
 
 from planning.autoscaler.node_group import AutoscalerName
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import roll_out
 from planning.simulation.scheduling_queue import queue_replicas
@@ -57,11 +57,11 @@ def test_a_scale_leaves_pending_what_a_simulation_does() -> None:
 @pytest.mark.parametrize(
     ("most", "outcome", "new"),
     [
-        pytest.param(2, Outcome.COMPLETE, 1, id="room for a node: the rollout completes"),
-        pytest.param(0, Outcome.DEADLOCK, 0, id="no room: it deadlocks as without"),
+        pytest.param(2, RolloutEnd.COMPLETE, 1, id="room for a node: the rollout completes"),
+        pytest.param(0, RolloutEnd.DEADLOCK, 0, id="no room: it deadlocks as without"),
     ],
 )
-def test_a_rollout_that_deadlocks(most: int, outcome: Outcome, new: int) -> None:
+def test_a_rollout_that_deadlocks(most: int, outcome: RolloutEnd, new: int) -> None:
     """A rollout whose first pod fits nowhere goes on where a node comes for it."""
     web = a_deployment(2, spec=needing("3", **SPREAD))
     web["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
@@ -74,7 +74,7 @@ def test_a_rollout_that_deadlocks(most: int, outcome: Outcome, new: int) -> None
     assert outcome is found.rollout.outcome
     assert scaled is not None
     assert (new, new == 0) == (len(scaled.nodes), bool(scaled.unhelped))
-    assert Outcome.DEADLOCK is roll_out(web, context, PLAIN_ROLLOUT).rollout.outcome
+    assert RolloutEnd.DEADLOCK is roll_out(web, context, PLAIN_ROLLOUT).rollout.outcome
 
 
 def test_nothing_is_said_where_all_fit() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.simulated_rollout import roll_out
 from tests.builders import a_constraint, a_node
 from tests.planning.rollouts import (
@@ -60,17 +60,17 @@ _ON_DELETE: dict[str, Any] = {"updateStrategy": {"type": "OnDelete"}}
 @pytest.mark.parametrize(
     ("spec", "settings", "outcome"),
     [
-        pytest.param(_ON_DELETE, {}, Outcome.WAITS_FOR_DELETION, id="nothing is replaced"),
-        pytest.param(_ON_DELETE, {"scale": 2}, Outcome.COMPLETE, id="a scale is done all the same"),
-        pytest.param({"update": {"partition": 3}}, {}, Outcome.COMPLETE, id="a partition says so itself"),
+        pytest.param(_ON_DELETE, {}, RolloutEnd.WAITS_FOR_DELETION, id="nothing is replaced"),
+        pytest.param(_ON_DELETE, {"scale": 2}, RolloutEnd.COMPLETE, id="a scale is done all the same"),
+        pytest.param({"update": {"partition": 3}}, {}, RolloutEnd.COMPLETE, id="a partition says so itself"),
     ],
 )
-def test_old_pods_that_stay(spec: dict[str, Any], settings: dict[str, Any], outcome: Outcome) -> None:
+def test_old_pods_that_stay(spec: dict[str, Any], settings: dict[str, Any], outcome: RolloutEnd) -> None:
     """A rollout that leaves old pods to whoever deletes them does not complete, and has no suggestion."""
     context = a_context(*THREE_ZONES, *THREE_PODS)
     found = roll_out(a_stateful_set(3, **spec), context, replace(PLAIN_ROLLOUT, **settings))
 
-    assert (outcome, outcome is Outcome.COMPLETE) == (found.rollout.outcome, found.succeeds)
+    assert (outcome, outcome is RolloutEnd.COMPLETE) == (found.rollout.outcome, found.succeeds)
     assert not found.suggestions.found
 
 
@@ -90,7 +90,7 @@ def test_large_start_ordinal(start: object, first: str) -> None:
     obj = a_stateful_set(2, ordinals={"start": start}, update={"partition": "1"})
     course = roll(obj, a_context(*THREE_ZONES)).courses.likely
 
-    assert (Outcome.COMPLETE, f"+{first}") == (course.outcome, names(course)[-1])
+    assert (RolloutEnd.COMPLETE, f"+{first}") == (course.outcome, names(course)[-1])
 
 
 def test_ordinals_of_an_old_number() -> None:
@@ -118,7 +118,7 @@ def test_waits_for_a_pending_pod(policy: str) -> None:
     course = roll(obj, context).courses.likely
 
     assert ["- old n3", "+ pending"] == story(course)
-    assert (Outcome.DEADLOCK, 2, ("web-2",)) == (course.outcome, course.old, course.pending)
+    assert (RolloutEnd.DEADLOCK, 2, ("web-2",)) == (course.outcome, course.old, course.pending)
 
 
 def test_parallel_does_not_wait_to_create() -> None:
@@ -131,7 +131,7 @@ def test_parallel_does_not_wait_to_create() -> None:
 
     assert ["+0", "+1"] == names(ordered.courses.likely)
     assert ["+0", "+1", "+2"] == names(parallel.courses.likely)
-    assert (Outcome.PENDING, Outcome.PENDING) == (ordered.outcome, parallel.outcome)
+    assert (RolloutEnd.PENDING, RolloutEnd.PENDING) == (ordered.outcome, parallel.outcome)
 
 
 @pytest.mark.parametrize(("replicas", "expected"), [(1, "-2 -1"), (3, ""), (5, "+3 +4"), (0, "-2 -1 -0")])
@@ -141,7 +141,7 @@ def test_scale(replicas: int, expected: str) -> None:
     rollout = roll(a_stateful_set(3, a_constraint()), context, scale=replicas)
 
     assert expected == " ".join(names(rollout.courses.likely))
-    assert (Outcome.COMPLETE, True) == (rollout.outcome, rollout.courses.exact)
+    assert (RolloutEnd.COMPLETE, True) == (rollout.outcome, rollout.courses.exact)
 
 
 def test_partition_where_none_runs() -> None:

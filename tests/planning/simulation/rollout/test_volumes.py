@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout import Rollout
 from policies.model.pod_volumes import LostVolume
 from tests.builders import a_constraint, a_node, a_pod
@@ -66,4 +66,4 @@ def test_a_zone_that_is_lost(policy: str, settings: dict[str, Any], expected: st
 
     assert expected == " ".join(names(course))
     assert (("web-0",), (LOST,)) == (course.pending, course.lost_volumes)
-    assert Outcome.COMPLETE is not rollout.outcome
+    assert RolloutEnd.COMPLETE is not rollout.outcome

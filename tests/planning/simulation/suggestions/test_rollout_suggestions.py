@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.rollout.courses import Outcome
+from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout import simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import roll_out
@@ -43,7 +43,7 @@ def _suggested(obj: dict[str, Any], *cluster: dict[str, Any]) -> tuple[RolloutSu
     found = find_rollout_suggestions(roll(obj, context), context, PLAIN_ROLLOUT)
     for suggestion in found.found:
         after = roll(apply_edits(obj, suggestion.edits), context)
-        assert Outcome.COMPLETE is after.outcome
+        assert RolloutEnd.COMPLETE is after.outcome
     return found, [
         " ".join(f"{edit.path.segments[-1]}={edit.new}" for edit in suggestion.edits)
         for suggestion in found.found
@@ -92,7 +92,7 @@ def test_what_needs_none() -> None:
     complete = roll(a_deployment(3), a_context(*THREE_ZONES))
     scale = roll(a_deployment(2, a_constraint()), context, scale=4)
 
-    assert (Outcome.COMPLETE, Outcome.PENDING) == (complete.outcome, scale.outcome)
+    assert (RolloutEnd.COMPLETE, RolloutEnd.PENDING) == (complete.outcome, scale.outcome)
     assert RolloutSuggestions() == find_rollout_suggestions(complete, context, PLAIN_ROLLOUT)
     assert RolloutSuggestions() == find_rollout_suggestions(scale, context, PLAIN_ROLLOUT)
 
@@ -120,7 +120,7 @@ def test_a_pod_that_an_ordered_set_waits_for(name: str, changes: list[int]) -> N
             simulate_rollout(edited, cluster.context, replace(settings, without=frozenset(pods)))
             for pods in ((), each.deleted)
         )
-        assert (Outcome.DEADLOCK, Outcome.COMPLETE) == (stuck.outcome, done.outcome)
+        assert (RolloutEnd.DEADLOCK, RolloutEnd.COMPLETE) == (stuck.outcome, done.outcome)
 
 
 @pytest.mark.slow
@@ -152,6 +152,6 @@ def test_a_rollout_that_ends_uneven(constraint: dict[str, Any], expected: list[s
     rollout = roll(obj, a_context(*cluster))
     found, edits = _suggested(obj, *cluster)
 
-    assert (Outcome.COMPLETE, expected) == (rollout.outcome, edits)
+    assert (RolloutEnd.COMPLETE, expected) == (rollout.outcome, edits)
     assert bool(rollout.uneven) == bool(expected)
     assert all(skew <= 1 for suggestion in found.found for skew in suggestion.worst_skews)

@@ -8,7 +8,7 @@ import pytest
 
 from planning.simulation.suggestions.survive_suggestions import SurvivalHelp, find_help
 from planning.simulation.survive.loss import LossOptions
-from planning.simulation.survive.survive import Survival
+from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
 from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import read_workload
@@ -28,7 +28,7 @@ def _help(cpu: str = "1", *, unreachable: bool = False, **fields: Any) -> list[S
     workload["spec"]["replicas"] = 3
     context = AdmissionContext(policies=(), cluster=an_index(NODES))
     options = LossOptions(ZONE_KEY, unreachable=unreachable)
-    survival = Survival([read_workload(workload, context)], context, options, UNREAD_PODS.running)
+    survival = SingleLosses([read_workload(workload, context)], context, options, UNREAD_PODS.running)
     return list(find_help(survival, tuple(survival.losses()), context, UNREAD_PODS.running))
 
 

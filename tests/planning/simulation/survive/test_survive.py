@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planning.simulation.survive.deployed_workloads import why_unjudged
 from planning.simulation.survive.loss import Loss, LossOptions, OtherPods, PendingOwner, margin
-from planning.simulation.survive.survive import MOST_MARGIN, Survival
+from planning.simulation.survive.survive import MOST_MARGIN, SingleLosses
 from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.pods.placement import read_workload
@@ -40,12 +40,12 @@ def _web(replicas: int = 3, cpu: str = "1", kind: str = "Deployment", **fields: 
 
 def _survival(
     workloads: list[Object], objects: list[Object], key: str = ZONE_KEY, **options: Any
-) -> tuple[Survival, dict[str, Loss]]:
+) -> tuple[SingleLosses, dict[str, Loss]]:
     context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects(None)
     for obj in objects:
         running(obj)
     read = [read_workload(workload, context) for workload in workloads]
-    survival = Survival(read, context, LossOptions(key, **options), running)
+    survival = SingleLosses(read, context, LossOptions(key, **options), running)
     return survival, {loss.domain: loss for loss in survival.losses()}
 
 
@@ -95,7 +95,7 @@ def test_a_verdict_schedules_no_more_than_it_needs() -> None:
     for obj in objects:
         running(obj)
     context = AdmissionContext(policies=(), cluster=an_index(objects))
-    survival = Survival(
+    survival = SingleLosses(
         [read_workload(web, context)],
         context,
         LossOptions("kubernetes.io/hostname"),
@@ -243,7 +243,7 @@ def test_margin_is_what_fits(
         assert not all(_fits_beside(survival, domain, spare + 1) for domain in losses)
 
 
-def _fits_beside(survival: Survival, domain: str, count: int) -> bool:
+def _fits_beside(survival: SingleLosses, domain: str, count: int) -> bool:
     """Return whether so many replicas more fit after a loss."""
     after, (deployed,) = survival.after(domain), survival.deployed
     names = (f"more-{number}" for number in range(count))

@@ -1220,7 +1220,7 @@ export interface WhatIfBody {
   /** kube-scheduler's "percentageOfNodesToScore", of which "adaptive" is the default; left out, all nodes are looked at. */
   nodesToScore?: "adaptive" | number | null;
   /** What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest priority first, and after them the pods of the request. */
-  actions?: ActionBody[] | null;
+  actions?: NodeEvent[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
   /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
@@ -1232,7 +1232,7 @@ export interface WhatIfBody {
 }
 
 /** Exactly one of these. */
-export interface ActionBody {
+export interface NodeEvent {
   /** The nodes of a domain are lost. */
   lose?: LostDomain;
   /** A node that is cordoned and whose pods are evicted. */
@@ -1293,7 +1293,7 @@ export interface LabeledNode {
   node: string;
 }
 
-/** More nodes like one: its labels, taints and capacity, without pods. */
+/** More nodes like one: its labels, lasting taints and capacity, without pods and images. */
 export interface AddedNodes {
   /** The node. */
   like: string;
@@ -1774,7 +1774,7 @@ export interface RolloutBody {
 /** Changes to the nodes of the whole cluster. */
 export interface DisruptBody {
   /** It, in this order. Displaced pods are then scheduled again, the highest priority first. */
-  actions: ActionBody[];
+  actions: NodeEvent[];
 }
 
 /** The effect of some actions on all workloads of the cluster, as "survive --all" has it of a loss. */
@@ -1962,7 +1962,7 @@ export interface ReportBody {
   /** kube-scheduler's "percentageOfNodesToScore", of which "adaptive" is the default; left out, all nodes are looked at. */
   nodesToScore?: "adaptive" | number | null;
   /** What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest priority first, and after them the pods of the request. */
-  actions?: ActionBody[] | null;
+  actions?: NodeEvent[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
   /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */

@@ -5,7 +5,7 @@ import {
   MOST_LABELS,
   MOST_TAINTS,
   TAINT_EFFECTS,
-  type ActionBody,
+  type NodeEvent,
   type AddedNodes,
   type NodeLabel,
   type SuggestedChange,
@@ -14,12 +14,12 @@ import type { Cluster } from "./cluster";
 import { shortKey } from "./words";
 
 /** Return an action as a link has it: its parts, joined by colons. */
-export function encodeAction(action: ActionBody): string {
+export function encodeAction(action: NodeEvent): string {
   const parts = encodeParts(action);
   return parts.map((part) => part.replace(/[%:]/g, encodeURIComponent)).join(":");
 }
 
-function encodeParts(action: ActionBody): string[] {
+function encodeParts(action: NodeEvent): string[] {
   if (action.lose)
     return [action.lose.unreachable === true ? "outage" : "lose", action.lose.topologyKey, action.lose.value];
   if (action.drain !== undefined) return ["drain", action.drain];
@@ -47,7 +47,7 @@ function encodeParts(action: ActionBody): string[] {
 }
 
 /** Return the action of a link; null if it is none. */
-export function decodeAction(text: string): ActionBody | null {
+export function decodeAction(text: string): NodeEvent | null {
   let parts: string[];
   try {
     parts = text.split(":").map((part) => decodeURIComponent(part));
@@ -110,7 +110,7 @@ export interface ActionWords {
 }
 
 /** Return an action in words. */
-export function actionWords(action: ActionBody): ActionWords {
+export function actionWords(action: NodeEvent): ActionWords {
   if (action.lose) {
     const after = action.lose.unreachable === true ? " is unreachable" : "";
     return { before: after ? "" : "Lose ", name: `${shortKey(action.lose.topologyKey)}=${action.lose.value}`, after };
@@ -137,13 +137,13 @@ export function actionWords(action: ActionBody): ActionWords {
 }
 
 /** Return an action in words as one text. */
-export function actionSentence(action: ActionBody): string {
+export function actionSentence(action: NodeEvent): string {
   const { before, name, after } = actionWords(action);
   return `${before}${name}${after}`;
 }
 
 /** Return the options of `evenkeel simulate` for an action. */
-export function actionOptions(action: ActionBody): string {
+export function actionOptions(action: NodeEvent): string {
   if (action.lose)
     return `--lose ${quoted(`${action.lose.topologyKey}=${action.lose.value}`)}${action.lose.unreachable === true ? " --unreachable" : ""}`;
   if (action.drain !== undefined) return `--drain ${quoted(action.drain)}`;
@@ -171,7 +171,7 @@ export function actionOptions(action: ActionBody): string {
 export function suggestedActions(
   { kinds, edits, inCluster }: SuggestedChange,
   cluster: Cluster,
-): ActionBody[] | string {
+): NodeEvent[] | string {
   if (!inCluster) return edits.length > 0 ? [] : "It is changed where it is defined, which this page cannot try.";
   const [node] = inCluster.nodes;
   const { key, value, count, withoutTaints } = inCluster;

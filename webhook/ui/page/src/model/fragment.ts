@@ -3,7 +3,7 @@
  *
  * A fragment comes from anyone: every part is bounded and checked, and what is not understood is left out and named.
  */
-import { MOST_ACTIONS, MOST_KEY, MOST_NAME, MOST_PODS, type ActionBody } from "../api-types";
+import { MOST_ACTIONS, MOST_KEY, MOST_NAME, MOST_PODS, type NodeEvent } from "../api-types";
 import { decodeAction, encodeAction } from "./actions";
 
 /** The parts of a workload's page. */
@@ -24,7 +24,7 @@ export type ColorBy = (typeof COLORS)[number];
 /** What happens to nodes, with a name that a person gave it; empty for none. */
 export interface Scenario {
   name: string;
-  actions: readonly ActionBody[];
+  actions: readonly NodeEvent[];
 }
 
 export interface ClusterState extends Scenario {
@@ -56,7 +56,7 @@ export interface WorkloadState extends WorkloadKey {
   tab: Tab;
   /** Replicas that are wanted in the what-if; null for those of the manifest. */
   replicas: number | null;
-  actions: readonly ActionBody[];
+  actions: readonly NodeEvent[];
   /** Whether the autoscaler adds nodes for pending pods in the what-if. */
   newNodes: boolean;
   /** The edited copy of the manifest; null while it is as in the cluster. */
@@ -236,7 +236,7 @@ class Reader {
     return null;
   }
 
-  actions(name: string): ActionBody[] {
+  actions(name: string): NodeEvent[] {
     this.taken.add(name);
     const texts = this.query.getAll(name);
     const read = texts.slice(0, MOST_ACTIONS).map(decodeAction);

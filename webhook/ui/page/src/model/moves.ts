@@ -1,5 +1,5 @@
 /** The cluster after what happens to its nodes in a what-if: where every pod is then, and which of them came from where. */
-import type { ActionBody, ClusterMap, ClusterOutcome, LabelValues, NodeColumns } from "../api-types";
+import type { NodeEvent, ClusterMap, ClusterOutcome, LabelValues, NodeColumns } from "../api-types";
 import { Cluster } from "./cluster";
 
 /** Where a pod is that stays pending, in the columns of an answer and of the cluster. */
@@ -92,7 +92,7 @@ export function movesOf(before: Cluster, outcome: ClusterOutcome): Moves {
 /** Return how many nodes something happens to, and the pods on them and their workloads, known without the server. */
 export function touched(
   cluster: Cluster,
-  actions: readonly ActionBody[],
+  actions: readonly NodeEvent[],
 ): { nodes: number; pods: number; workloads: number } {
   const nodes = new Set<number>();
   for (const action of actions) {

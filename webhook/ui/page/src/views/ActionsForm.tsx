@@ -6,7 +6,7 @@ import {
   MOST_KEY,
   MOST_NAME,
   TAINT_EFFECTS,
-  type ActionBody,
+  type NodeEvent,
   type TaintedNode,
 } from "../api-types";
 import { actionWords } from "../model/actions";
@@ -16,8 +16,8 @@ import { Name } from "../parts/text";
 
 interface Props {
   cluster: Cluster;
-  actions: readonly ActionBody[];
-  onChange: (actions: ActionBody[]) => void;
+  actions: readonly NodeEvent[];
+  onChange: (actions: NodeEvent[]) => void;
 }
 
 const VERBS = [
@@ -226,7 +226,7 @@ interface Entry {
   amount: number;
 }
 
-function make(verb: Verb, entry: Entry): ActionBody | null {
+function make(verb: Verb, entry: Entry): NodeEvent | null {
   switch (verb) {
     case "lose":
       return { lose: { topologyKey: entry.key, value: entry.target } };

@@ -1,6 +1,6 @@
 /** The whole cluster: domains as rows, nodes in them, pods as squares in the color of their workload. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { ActionBody } from "../api-types";
+import type { NodeEvent } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { type ClusterState, type ColorBy, type PageState } from "../model/fragment";
@@ -40,7 +40,7 @@ interface Props {
   go: (state: PageState, replace?: boolean, stays?: boolean) => void;
 }
 
-const NONE: readonly ActionBody[] = [];
+const NONE: readonly NodeEvent[] = [];
 
 export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
   const { actions } = state;
@@ -56,7 +56,7 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
     const name = now.names[at] ?? null;
     if (name !== state.node) go({ ...state, node: name }, false, true);
   };
-  const happen = (action: ActionBody): void => {
+  const happen = (action: NodeEvent): void => {
     setRow(-1);
     go({ ...state, node: null, actions: [...actions, action] });
     // The button is gone that had the focus.

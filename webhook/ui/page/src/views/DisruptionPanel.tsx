@@ -1,5 +1,5 @@
 /** What happens to nodes of the whole cluster: the list, what is gone at once, and the answer once it is there. */
-import type { ActionBody, ClusterOutcome } from "../api-types";
+import type { NodeEvent, ClusterOutcome } from "../api-types";
 import type { RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import type { ClusterState, PageState } from "../model/fragment";
@@ -14,13 +14,13 @@ interface Props {
   state: ClusterState;
   go: (state: PageState) => void;
   cluster: Cluster;
-  actions: readonly ActionBody[];
+  actions: readonly NodeEvent[];
   outcome: ClusterOutcome | null;
   error: RequestError | null;
   loading: boolean;
   /** Whether the person ended the work. */
   cancelled: boolean;
-  onChange: (actions: ActionBody[]) => void;
+  onChange: (actions: NodeEvent[]) => void;
   onCancel: (cancelled: boolean) => void;
 }
 

@@ -1,6 +1,6 @@
 /** One domain of the map: its nodes, what runs there, and what if it were lost. */
 import { useEffect, useRef } from "preact/hooks";
-import type { ActionBody } from "../api-types";
+import type { NodeEvent } from "../api-types";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";
 import type { Domain } from "../model/layout";
@@ -13,7 +13,7 @@ interface Props {
   cluster: Cluster;
   rows: string;
   domain: Domain;
-  onAction: (action: ActionBody) => void;
+  onAction: (action: NodeEvent) => void;
   onClose: () => void;
   go: (state: PageState) => void;
 }
@@ -36,7 +36,7 @@ export function DomainPanel({ cluster, rows, domain, onAction, onClose, go }: Pr
   const workloads = [...pods].filter(([workload]) => workload >= 0).sort((a, b) => b[1] - a[1]);
   const cordoned = domain.nodes.filter((node) => cluster.cordoned.has(node)).length;
   const tainted = domain.nodes.filter((node) => cluster.taintsOf(node).length > 0).length;
-  const lose = (unreachable: boolean): ActionBody => ({
+  const lose = (unreachable: boolean): NodeEvent => ({
     lose: { topologyKey: rows, value: domain.name ?? "", ...(unreachable ? { unreachable } : {}) },
   });
   return (

@@ -1,6 +1,6 @@
 /** One node: what it is, what is left on it, and its pods. */
 import { useEffect, useRef } from "preact/hooks";
-import { TAINT_EFFECTS, type ActionBody } from "../api-types";
+import { TAINT_EFFECTS, type NodeEvent } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";
@@ -11,7 +11,7 @@ import { statesOf } from "./ClusterCanvas";
 
 interface Props {
   /** Lets something happen to nodes in a what-if. */
-  onAction: (action: ActionBody) => void;
+  onAction: (action: NodeEvent) => void;
   client: Client;
   cluster: Cluster;
   node: number;
@@ -41,12 +41,12 @@ export function NodePanel({ client, cluster, node, rows, onAction, onClose, go }
   }, [node]);
   const states = statesOf(cluster, node);
   const host = cluster.domainOf(node, HOSTNAME);
-  const lose: [string, ActionBody][] =
+  const lose: [string, NodeEvent][] =
     host === null ? [] : [["Lose it", { lose: { topologyKey: HOSTNAME, value: host } }]];
   const keys = [...new Set(cluster.taintsOf(node).map(({ key }) => key))];
-  const clean: [string, ActionBody][] =
+  const clean: [string, NodeEvent][] =
     keys.length === 0 ? [] : [["New one without taints", { add: { like: name, count: 1, withoutTaints: keys } }]];
-  const actions: [string, ActionBody][] = [
+  const actions: [string, NodeEvent][] = [
     ...lose,
     ["Drain it", { drain: name }],
     cluster.cordoned.has(node) ? ["Uncordon it", { uncordon: name }] : ["Cordon it", { cordon: name }],
@@ -173,8 +173,8 @@ export function WhatIfButtons({
   actions,
   onAction,
 }: {
-  actions: readonly (readonly [string, ActionBody])[];
-  onAction: (action: ActionBody) => void;
+  actions: readonly (readonly [string, NodeEvent])[];
+  onAction: (action: NodeEvent) => void;
 }) {
   return (
     <div class="what-if-buttons" role="group" aria-label="What if">

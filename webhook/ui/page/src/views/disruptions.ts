@@ -1,5 +1,5 @@
 /** What-ifs of the whole cluster that were answered, so that one that is gone back to is there at once. */
-import type { ActionBody, ClusterOutcome } from "../api-types";
+import type { NodeEvent, ClusterOutcome } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { movesOf } from "../model/moves";
@@ -13,7 +13,7 @@ const ANSWERED = new WeakMap<Cluster, Map<string, ClusterOutcome>>();
 export async function disrupt(
   client: Client,
   cluster: Cluster,
-  actions: readonly ActionBody[],
+  actions: readonly NodeEvent[],
   signal: AbortSignal,
 ): Promise<ClusterOutcome> {
   const answered = ANSWERED.get(cluster) ?? new Map<string, ClusterOutcome>();
@@ -54,7 +54,7 @@ export interface Disruption extends Request<ClusterOutcome> {
 export function useDisruption(
   client: Client,
   cluster: Cluster,
-  actions: readonly ActionBody[],
+  actions: readonly NodeEvent[],
   cancelled: string | null = null,
 ): Disruption {
   const key = actions.length ? JSON.stringify(actions) : null;
