@@ -112,7 +112,7 @@ def seconds_of(value: object) -> float:
 
 
 class DisruptionFacts(NamedTuple):
-    """Facts about a pod that autoscalers read before they evict it."""
+    """Facts about a pod that autoscalers and ``kubectl drain`` read before they evict it."""
 
     #: The annotation that says so: true, false, on-completion, anything else; empty without.
     safe_to_evict: str = ""
@@ -120,6 +120,7 @@ class DisruptionFacts(NamedTuple):
     as_daemon: bool = False  #: Whether it counts as a pod of a DaemonSet without being one.
     do_not_disrupt: bool = False  #: Whether Karpenter's annotation keeps its node.
     cost: int = 0  #: Its deletion cost.
+    empty_dir: bool = False  #: Whether it has an emptyDir volume, which goes with it.
 
 
 #: Those of most pods.
@@ -139,6 +140,7 @@ def read_disruption_facts(metadata: Mapping[str, Any], spec: Mapping[str, Any]) 
         as_daemon=annotations.get(_DAEMON) == "true",
         do_not_disrupt=annotations.get(DO_NOT_DISRUPT) == "true",
         cost=deletion_cost(text_member(annotations, DELETION_COST_ANNOTATION)),
+        empty_dir=any(volume.get("emptyDir") is not None for volume in object_items(spec.get("volumes"))),
     )
     return _PLAIN if found == _PLAIN else found
 

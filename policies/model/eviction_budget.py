@@ -28,6 +28,8 @@ class EvictionBudget:
     max_unavailable: object  #: As it is written.
     #: The names of pods whose eviction is under way, and is counted already.
     disrupted: frozenset[str] = frozenset()
+    #: Whether pods that are not ready may be evicted whatever it asks for.
+    always_allows_unhealthy: bool = False
 
     def evictions(self, healthy: int, expected: int) -> int:
         """Return how many evictions it allows now.
@@ -68,4 +70,5 @@ def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBu
         min_available=spec.get("minAvailable"),
         max_unavailable=spec.get("maxUnavailable"),
         disrupted=frozenset(found.mapping(status.get("disruptedPods"), STATUS.child("disruptedPods"))),
+        always_allows_unhealthy=spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
     )

@@ -19,18 +19,18 @@ MEMORY = {"name": "shm", "emptyDir": {"medium": "Memory"}}
         pytest.param(None, None, DisruptionFacts(), id="1 nothing"),
         pytest.param("x", "x", DisruptionFacts(), id="2 of the wrong type"),
         pytest.param(
-            {f"{CLUSTER}/safe-to-evict": "false"}, [MEMORY], DisruptionFacts(safe_to_evict="false"),
-            id="3 memory is no storage",
+            {f"{CLUSTER}/safe-to-evict": "false"}, [MEMORY],
+            DisruptionFacts(safe_to_evict="false", empty_dir=True), id="3 memory is no storage",
         ),
-        pytest.param({}, [DIR], DisruptionFacts(local_storage=True), id="4 a directory"),
+        pytest.param({}, [DIR], DisruptionFacts(local_storage=True, empty_dir=True), id="4 a directory"),
         pytest.param({}, [PATH], DisruptionFacts(local_storage=True), id="5 a path of the node"),
         pytest.param(
-            {f"{CLUSTER}/safe-to-evict-local-volumes": "cache,logs"}, [DIR, PATH], DisruptionFacts(),
-            id="6 all given up",
+            {f"{CLUSTER}/safe-to-evict-local-volumes": "cache,logs"}, [DIR, PATH],
+            DisruptionFacts(empty_dir=True), id="6 all given up",
         ),
         pytest.param(
             {f"{CLUSTER}/safe-to-evict-local-volumes": "cache"}, [DIR, PATH],
-            DisruptionFacts(local_storage=True), id="7 one given up",
+            DisruptionFacts(local_storage=True, empty_dir=True), id="7 one given up",
         ),
         pytest.param(
             {f"{KARPENTER}/do-not-disrupt": "true", f"{CLUSTER}/daemonset-pod": "true"}, [],

@@ -41,6 +41,14 @@ def test_evictions(obj: dict[str, Any], expected: int) -> None:
     assert expected == budget.evictions(4, 4)
 
 
+@pytest.mark.parametrize(
+    ("policy", "always"), [({}, False), ({"unhealthyPodEvictionPolicy": "AlwaysAllow"}, True)]
+)
+def test_pods_that_are_not_ready(policy: dict[str, Any], *, always: bool) -> None:
+    """They may be evicted whatever the budget asks for if it says so."""
+    assert always == read_eviction_budget(_budget(**policy), ErrorList()).always_allows_unhealthy
+
+
 @pytest.mark.parametrize("spec", [None, {}, {"selector": None}], ids=str)
 def test_without_a_selector(spec: object) -> None:
     """A budget without a selector protects no pod."""
