@@ -1,13 +1,11 @@
-"""Cluster Autoscaler or Karpenter as documents describe them: NodeGroups, Cluster API, NodePools."""
+"""Cluster Autoscaler or Karpenter as documents describe them: NodeGroups, or NodePools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from planning.autoscaler import cluster_api
 from planning.autoscaler.autoscaler import ClusterAutoscaler
-from planning.autoscaler.cluster_api import MAX_SIZE, MIN_SIZE, nodes_with, read_scaled_object
 from planning.autoscaler.karpenter.karpenter import Karpenter
 from planning.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, NOT_MODELED, KarpenterReader
 from planning.autoscaler.node_group import ScaledGroup, described_amounts
@@ -17,7 +15,6 @@ from policies.config.own_kinds import OwnKind
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
-    NAME,
     NAME_TAKEN,
     ErrorList,
     FieldError,
@@ -40,10 +37,7 @@ NodeAutoscaler: TypeAlias = ClusterAutoscaler | Karpenter
 #: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
 DESCRIBED: Final = (OwnKind.NODE_GROUPS, NODE_POOL, OwnKind.INSTANCE_TYPES)
 #: What is said of documents without a node group.
-NO_GROUP: Final = (
-    f"no node group: neither {OwnKind.NODE_GROUPS}, nor a {NODE_POOL}, nor an object with {MIN_SIZE} "
-    f"and {MAX_SIZE}"
-)
+NO_GROUP: Final = f"no node group: neither {OwnKind.NODE_GROUPS} nor a {NODE_POOL}"
 #: What is said of documents for both autoscalers.
 BOTH: Final = "NodePools are Karpenter's, the other groups Cluster Autoscaler's: give those of one of them"
 #: How the API groups of Karpenter's providers start.
@@ -94,15 +88,10 @@ class AutoscalerReader:
                 for position, entry in enumerate(document.groups):
                     group = _group_of(entry, self._cluster)
                     self._add(group, FieldPath(("groups",)).index(position).child("name"), found)
-        elif api_group == cluster_api.GROUP and kind in cluster_api.KINDS:
-            scaled = read_scaled_object(value, self._cluster, found)
-            if scaled is not None:
-                self._add(scaled, NAME, found)
         elif api_group == KARPENTER_GROUP or kind == OwnKind.INSTANCE_TYPES:
             self._karpenter.take(value, found)
         elif not is_node_class(value):
-            kinds = (*DESCRIBED, *cluster_api.KINDS)
-            found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
+            found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), DESCRIBED, NOT_MODELED))
         if self._karpenter.has_pools and self._groups:
             found.add(invalid_value(FieldPath(("kind",)), kind, BOTH, NOT_MODELED))
         return found.errors
@@ -129,8 +118,7 @@ def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) ->
     """Return Cluster Autoscaler or Karpenter as documents of a file describe it.
 
     Args:
-        objects: One NodeGroups document at most, and objects of Cluster API; or NodePools, and one
-            InstanceTypes document at most.
+        objects: One NodeGroups document; or NodePools, and one InstanceTypes document at most.
         cluster: Whose nodes are counted for groups that do not say how many they have.
 
     Raises:
@@ -151,7 +139,8 @@ def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:
     allocatable, capacity = described_amounts(entry)
     taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in entry.taints)
     node = Node(entry.name, labels, taints, unschedulable=False, allocatable=allocatable)
-    nodes = nodes_with(labels, cluster)
+    wanted = labels.items()
+    nodes = frozenset(each.name for each in cluster.nodes.listed() if wanted <= each.labels.items())
     return ScaledGroup(
         name=entry.name,
         template=node,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Annotated, Final
 
 from planning.autoscaler.autoscaler import Loop, NewNode, Unhelped, new_node
@@ -22,29 +21,6 @@ from policies.scheduler.index import ClusterIndex
 
 #: How often the scheduler may place pods otherwise than the autoscaler took it, so that more nodes come.
 MOST_WAVES: Final = 20
-
-
-class AlternativeKind(StrEnum):
-    """An alternative to the simulated cluster.
-
-    ``minDomains``: the constraints over zones, and over other keys but that of nodes, require as many domains
-    as nodes and node groups have. ``allZones``: each node group has a twin in every other zone, and NodePools
-    allow every zone with instance types. ``ownSelector``: constraints that do not select the pod itself do.
-    """
-
-    MIN_DOMAINS = "minDomains"
-    ALL_ZONES = "allZones"
-    OWN_SELECTOR = "ownSelector"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alternative:
-    """The end if something were otherwise."""
-
-    what: AlternativeKind  #: What.
-    nodes: Mapping[str, Count]  #: How many nodes are added, by node group.
-    pending: Count  #: How many pods of the queue stay pending.
-    skews: tuple[Count, ...]  #: The skew of each constraint of the first pod at the end.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +53,6 @@ class Autoscaled:
     #: The preferences that Karpenter gave up; those of the last pods of a wave.
     given_up: tuple[RelaxedPreference, ...] = ()
     not_modeled: tuple[str, ...] = ()  #: What the autoscaler looks at besides, and is not part of this.
-    #: What would be if something were otherwise; nothing where that was not simulated.
-    alternatives: tuple[Alternative, ...] = ()
     #: How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known
     #: only where node groups are deduced.
     karpenter_nodes: Count = 0

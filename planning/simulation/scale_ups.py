@@ -8,20 +8,23 @@ from typing import Final
 
 from planning.autoscaler.node_group import AutoscalerName
 from planning.autoscaler.sources import NodeAutoscaler
-from planning.simulation.alternatives import MOST_COMPARED, with_min_domains
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from planning.simulation.replicas import replicas_of
 from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
+from policies.model.pod import Pod
 from policies.model.scaling import AS_IT_IS, ScaleUpOutcome, Tool, Variation
+from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, api_errors
 from policies.pods.placement import PlacementError, PreparedPod, prepare
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.request import AppliedConstraint, SchedulingRequest
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.skew import skew_of
 from policies.scheduler.workload_topology import REVISION_LABELS, honoring_both
 
+#: Pods times nodes up to which the outcome for a workload is simulated: a second or two.
+MOST_COMPARED: Final = 100_000
 #: How often as much may be compared as for one workload, before rules go by their rules of thumb: some 20 s.
 _MOST_WORKLOADS: Final = 20
 #: Why an outcome is not simulated.
@@ -107,7 +110,7 @@ class SimulatedScaleUps:
             for entry in replicas_of(prepared, replicas)
         ]
         if variation.required:
-            queue = with_min_domains(queue, simulation, autoscaler) or queue
+            queue = self._with_min_domains(queue, simulation)
         scaling = Autoscaling(simulation, autoscaler)
         steps = scaling.schedule_all(queue)
         if variation.updated:
@@ -126,6 +129,28 @@ class SimulatedScaleUps:
             pods=pods,
             skews=skews,
         )
+
+    def _with_min_domains(self, queue: Sequence[QueuedPod], simulation: ClusterSimulation) -> list[QueuedPod]:
+        """Return pods whose own hard constraints require as many domains as there may be; not of nodes."""
+        labels = [node.labels for node in simulation.cluster.nodes.listed()]
+        made: dict[int, SchedulingRequest] = {}
+
+        def required(pod: Pod, applied: AppliedConstraint) -> AppliedConstraint:
+            constraint = applied.constraint
+            key = constraint.topology_key
+            of_pod = applied.origin in (ConstraintOrigin.POD, ConstraintOrigin.POLICY)
+            if not applied.is_hard or not of_pod or key == HOSTNAME:
+                return applied
+            there = {each[key] for each in labels if key in each}
+            domains = len(self._autoscaler.domains(key, pod) | there)
+            most = max(domains, constraint.min_domains)
+            return applied._replace(constraint=replace(constraint, min_domains=most))
+
+        for request in (entry.request for entry in queue):
+            if id(request) not in made:
+                constraints = tuple(required(request.pod, applied) for applied in request.constraints)
+                made[id(request)] = replace(request, constraints=constraints)
+        return [replace(entry, request=made[id(entry.request)]) for entry in queue]
 
     def _of_next_revision(self, prepared: PreparedPod) -> SchedulingRequest:
         """Return a pod of another revision than the prepared one."""

@@ -8,7 +8,6 @@ from typing import Final
 
 from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import Action, DrainNode
-from planning.simulation.alternatives import MOST_COMPARED, alternatives
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, never, unnoticed
 from planning.simulation.distribution import Distribution, DistributionTally
@@ -224,7 +223,7 @@ class _Runs:
     stop: Callable[[], bool]
 
     def first(self) -> tuple[Simulation, WhatIf | None]:
-        """Return the first one, with nodes that are removed and what would be if something were otherwise."""
+        """Return the first one, with nodes that are removed."""
         simulation = self._begin()
         found, happened, scaling = self._run(simulation)
         if self.planned.scales_down and found.complete and scaling is not None:
@@ -238,7 +237,7 @@ class _Runs:
                 most_tried=self.planned.most_tried,
             )
             found = replace(found, scaled_down=removed)
-        return self._with_alternatives(found), happened
+        return found, happened
 
     def distribution(self, simulation: Simulation, runs: int) -> Distribution:
         """Return the ends of so many of them, of which one is the first."""
@@ -271,14 +270,3 @@ class _Runs:
         """Return what schedules displaced pods again, with the pods that there are now."""
         facts = PodFacts(simulation.cluster, self.queue.workloads, self.queue.known.running)
         return Rescheduling(simulation, facts, self.queue.context, others=self.planned.others)
-
-    def _with_alternatives(self, first: Simulation) -> Simulation:
-        """Return a simulation with what would be if something were otherwise, where nodes are added."""
-        scaled, autoscaler = first.autoscaled, self.planned.autoscaler
-        if scaled is None or autoscaler is None or self.planned.actions or not first.complete:
-            return first
-        size = len(self.queue.pods) * (self.queue.cluster.node_count + len(scaled.nodes))
-        if not (scaled.nodes or scaled.unhelped) or size > MOST_COMPARED:
-            return first
-        found = alternatives(self.queue.pods, self._begin, autoscaler)
-        return replace(first, autoscaled=replace(scaled, alternatives=found))

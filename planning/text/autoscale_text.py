@@ -1,4 +1,4 @@
-"""Text of an autoscaler's steps: the nodes that come, loop by loop, and the alternatives."""
+"""Text of an autoscaler's steps: the nodes that come, loop by loop, and why none comes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,11 @@ from rich.text import Text
 
 from planning.autoscaler.autoscaler import Loop, Unhelped
 from planning.autoscaler.node_group import DAEMONS, AutoscalerName
-from planning.simulation.autoscaling import AlternativeKind, Autoscaled, GroupSize
-from planning.simulation.domain_changes import DomainChange
+from planning.simulation.autoscaling import Autoscaled, GroupSize
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.reports.terminal import add_rows, numbers, plain_table, section
-from policies.scheduler.skew import skew_of
 
-_WHAT = {
-    AlternativeKind.MIN_DOMAINS: "with minDomains for all domains",
-    AlternativeKind.ALL_ZONES: "with node groups in all zones",
-    AlternativeKind.OWN_SELECTOR: "with a selector of the pods",
-}
 #: What is said of groups that no document describes.
 _ORIGINS = {
     "managed": "by the labels of managed groups",
@@ -31,16 +24,8 @@ _ORIGINS = {
 }
 
 
-def autoscaled_text(
-    scaled: Autoscaled, domains: Sequence[DomainChange] = (), pending: int = 0
-) -> Iterator[RenderableType]:
-    """Yield which nodes come and where, what gets none, and what would be if something were otherwise.
-
-    Args:
-        scaled: What the autoscaler does.
-        domains: The domains before and after, of each constraint of the first pod and of others.
-        pending: How many pods of the queue stay pending.
-    """
+def autoscaled_text(scaled: Autoscaled) -> Iterator[RenderableType]:
+    """Yield which nodes come and where, and what gets none."""
     yield from section(f"Nodes that {scaled.autoscaler} adds", _nodes(scaled))
     if scaled.loops:
         loops = plain_table(*numbers("LOOP"), "NODES", *numbers("FOR PODS"), "")
@@ -55,8 +40,6 @@ def autoscaled_text(
     if scaled.unhelped:
         others = " for the others" if scaled.nodes else ""
         yield from section(f"Why no node comes{others}", unhelped_text(scaled.unhelped))
-    if scaled.alternatives:
-        yield from section("What would be otherwise", [_alternatives(scaled, domains, pending)])
     for text in scaled_notes(scaled):
         yield from ("", Text(text, "yellow"))
 
@@ -146,23 +129,6 @@ def no_node_reasons(entry: Unhelped) -> Iterator[str]:
         yield f"{names}{one_line(text)}"
     if not by_reason:
         yield "there is no node group"
-
-
-def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: int) -> Table:
-    table = plain_table("", *numbers("NODES ADDED", "PENDING", "SKEW OF EACH CONSTRAINT"))
-    first = [change for change in domains if change.pod == domains[0].pod] if domains else []
-    skews = [skew_of(change.applied, change.after) for change in first]
-    table.add_row("as it is", f"{len(scaled.nodes):,}", f"{pending:,}", _skews(skews))
-    for each in scaled.alternatives:
-        what = _WHAT[each.what]
-        if scaled.autoscaler is AutoscalerName.KARPENTER:
-            what = what.replace("node groups", "NodePools")
-        table.add_row(what, f"{sum(each.nodes.values()):,}", f"{each.pending:,}", _skews(each.skews))
-    return table
-
-
-def _skews(skews: Sequence[int]) -> str:
-    return ", ".join(f"{skew:,}" for skew in skews)
 
 
 def scaled_notes(scaled: Autoscaled) -> Iterator[str]:

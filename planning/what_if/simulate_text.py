@@ -92,7 +92,7 @@ def _scheduled(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     if simulation.pending:
         yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
     if simulation.autoscaled is not None:
-        yield from autoscaled_text(simulation.autoscaled, simulation.domains, simulation.pending)
+        yield from autoscaled_text(simulation.autoscaled)
     if simulation.scaled_down is not None:
         yield from scaled_down_text(simulation.scaled_down)
 

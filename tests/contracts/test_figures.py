@@ -19,7 +19,7 @@ from docs.generator.releases import _flags
 from planning.advise import advise, goal_simulator
 from planning.audit import deletion_costs, rebalance
 from planning.autoscaler import node_group, scale_up
-from planning.simulation import alternatives, limits, recovery, replicas, scale_down
+from planning.simulation import limits, recovery, replicas, scale_down, scale_ups
 from planning.simulation.rollout import courses
 from planning.simulation.suggestions import outvoted, rollout_suggestions, survive_suggestions
 from planning.simulation.survive import survive
@@ -86,7 +86,11 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/audit.md", "at most N characters", [markdown.MAX_LENGTH]),
     ("docs/audit.md", "shows the N riskiest workloads", [audit_request.DEFAULT_TOP]),
     ("docs/audit.md", "after N % of that the audit ends", [api._WORK_SHARE * 100]),
-    ("docs/autoscale.md", "pods and nodes together (N pods times nodes)", [alternatives.MOST_COMPARED]),
+    (
+        "docs/autoscale.md",
+        "Beyond N replicas times nodes and replicas of a workload, and N times as many",
+        [scale_ups.MOST_COMPARED, scale_ups._MOST_WORKLOADS],
+    ),
     ("docs/autoscale.md", "at most N nodes a scale-up", [scale_up.MOST_NODES]),
     ("docs/autoscale.md", "After N pods that were tried elsewhere", [scale_down.MOST_TRIED]),
     (

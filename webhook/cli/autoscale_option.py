@@ -25,9 +25,9 @@ DEDUCED: Final = "deduced"
 autoscale_option = click.option(
     "--autoscale",
     metavar=f"FILE|{DEDUCED}",
-    help="Add nodes for pending pods as Cluster Autoscaler does, to the node groups of a file (NodeGroups, "
-    "or MachineDeployments of Cluster API with their annotations), or those that the cluster's nodes show; "
-    "or as Karpenter does, of the NodePools of a file, with InstanceTypes or those of the cluster's nodes.",
+    help="Add nodes for pending pods as Cluster Autoscaler does, to the node groups of a file (NodeGroups), "
+    "or those that the cluster's nodes show; or as Karpenter does, of the NodePools of a file, with "
+    "InstanceTypes or those of the cluster's nodes.",
 )
 
 

@@ -93,9 +93,9 @@ class SimulationFields(Received):
     actions: Actions | None = None
     #: To how many replicas the workload is scaled, from those that run; not with actions.
     scale: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
-    #: What adds nodes for pods that are pending: ``NodeGroups`` documents and objects of Cluster API with
-    #: their annotations for Cluster Autoscaler, NodePools and an ``InstanceTypes`` document for Karpenter, or
-    #: ``deduced`` for groups as the nodes of the cluster show them.
+    #: What adds nodes for pods that are pending: a ``NodeGroups`` document for Cluster Autoscaler, NodePools
+    #: and an ``InstanceTypes`` document for Karpenter, or ``deduced`` for groups as the nodes of the cluster
+    #: show them.
     autoscale: AutoscaleField | None = None
     #: Whether what adds nodes then removes those that are not needed, the first time; only with autoscale,
     #: and of a workload.

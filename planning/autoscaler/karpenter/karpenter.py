@@ -14,7 +14,6 @@ from planning.autoscaler.karpenter.node_pool import (
     InstanceType,
     KnownLabels,
     NodePool,
-    allowed_types,
 )
 from planning.autoscaler.karpenter.pending import NO_PREFERENCE, Wishes, strict_alternatives
 from planning.autoscaler.karpenter.provisioning import Provisioned, Provisioner, launched
@@ -134,20 +133,6 @@ class Karpenter:
             most_tried: Pods that are tried elsewhere until no further node is looked at.
         """
         return Consolidations(self.pools, self.types, choose, most_tried)
-
-    def in_all_zones(self) -> Karpenter | None:
-        """Return it with NodePools that allow every zone with instance types; None if they do so already."""
-        zones = {offering.zone for kind in self.types for offering in kind.offerings}
-        pools = tuple(map(self._in_all_zones, self.pools))
-        narrow = (pool.requirements.get(ZONE) for pool in self.pools)
-        is_wide = all(found is None or all(map(found.allows, zones)) for found in narrow)
-        return None if is_wide else replace(self, pools=pools)
-
-    def _in_all_zones(self, pool: NodePool) -> NodePool:
-        requirements = {key: found for key, found in pool.requirements.items() if key != ZONE}
-        labels = {key: value for key, value in pool.labels.items() if key != ZONE}
-        types = tuple(allowed_types(self.types, requirements))
-        return replace(pool, requirements=requirements, labels=labels, types=types)
 
     def run(
         self,

@@ -17,7 +17,6 @@ from policies.config.form import form_errors
 from policies.config.instance_types import InstanceTypes
 from policies.config.node_groups import NodeGroups
 from policies.scheduler.index import ClusterIndex
-from tests.planning.autoscaler.test_sources import MACHINES
 
 Way: TypeAlias = tuple[str | int, ...]
 #: The documents that are checked against a schema.
@@ -78,7 +77,7 @@ instanceTypes:
   - {zones: [a, b], price: 0.19}
   - {zones: [a], capacityType: spot, price: 0.08}
 """
-DOCUMENTS = {"NodePool": POOL, "NodeGroups": GROUPS, "InstanceTypes": TYPES, "MachineDeployment": MACHINES}
+DOCUMENTS = {"NodePool": POOL, "NodeGroups": GROUPS, "InstanceTypes": TYPES}
 RUBBISH: tuple[object, ...] = (
     3,
     -1,
@@ -97,7 +96,7 @@ RUBBISH: tuple[object, ...] = (
     math.nan,
 )
 #: The fields of which one is judged by the other.
-TOGETHER = ({"operator", "values"}, {"minSize", "maxSize"}, {"gpu-count", "gpu-type"})
+TOGETHER = ({"operator", "values"}, {"minSize", "maxSize"})
 #: Pairs of mistakes that are tried of each document.
 MOST_PAIRS = 600
 

@@ -14,7 +14,6 @@ from planning.autoscaler.sources import read_autoscaler
 from policies.config.node_groups import CloudProvider, Expander
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
-from policies.model.taints import Taint
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node
 from tests.planning.clusters import ZONE_KEY
@@ -34,26 +33,12 @@ groups:
   allocatable: {cpu: "2", memory: 8Gi}
   capacity: {cpu: "4", memory: 9Gi}
 """
-MACHINES = """\
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata:
-  name: workers
-  annotations:
-    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "0"
-    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "5"
-    capacity.cluster-autoscaler.kubernetes.io/cpu: "16"
-    capacity.cluster-autoscaler.kubernetes.io/memory: 128G
-    capacity.cluster-autoscaler.kubernetes.io/maxPods: "200"
-    capacity.cluster-autoscaler.kubernetes.io/labels: "topology.kubernetes.io/zone=zone-a,pool=x"
-    capacity.cluster-autoscaler.kubernetes.io/taints: "team=data:NoSchedule"
-spec:
-  replicas: 2
-  template:
-    spec:
-      taints: [{key: team, value: other, effect: NoSchedule}, {key: late, value: "1", effect: NoExecute}]
-"""
 NODE_POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+INSTANCE_TYPES = """\
+apiVersion: evenkeel.dev/v1alpha1
+kind: InstanceTypes
+instanceTypes: [{name: small, allocatable: {cpu: "2", memory: 8Gi}, offerings: [{zones: [a]}]}]
+"""
 NODE_CLAIM = NODE_POOL.replace("NodePool", "NodeClaim")
 
 
@@ -88,17 +73,6 @@ def test_document() -> None:
     assert found.settings.balance_similar_node_groups
 
 
-def test_cluster_api() -> None:
-    """Nodes are made up from annotations: kube-proxy takes its share, and annotated taints override."""
-    (group,) = _read(MACHINES).groups
-
-    assert ("workers", 2, 5) == (group.name, group.size, group.max_size)
-    assert (16_000, 15_900) == (group.capacity["cpu"], group.template.allocatable["cpu"])
-    assert (200, 199) == (group.capacity["pods"], group.template.allocatable["pods"])
-    assert group.template.labels[ZONE_KEY] == "zone-a"
-    assert (Taint("team", "data", "NoSchedule"), Taint("late", "1", "NoExecute")) == group.template.taints
-
-
 def test_scale_down_settings() -> None:
     """How nodes are removed is read; without it the flags have their defaults."""
     text = f"{GROUPS}scaleDown: {{utilizationThreshold: 0.7, maxDrainParallelism: 3}}\n"
@@ -110,18 +84,6 @@ def test_scale_down_settings() -> None:
         usual.max_drain_parallelism,
         usual.skip_nodes_with_local_storage,
     )
-
-
-@pytest.mark.parametrize(
-    ("labels", "nodes"),
-    [("topology.kubernetes.io/zone=zone-a,pool=x", {"n1"}), ("pool=y", set()), ("", set())],
-)
-def test_nodes_of_cluster_api(labels: str, nodes: set[str]) -> None:
-    """Its nodes are those with the labels of its annotation; without one none is known."""
-    text = MACHINES.replace("topology.kubernetes.io/zone=zone-a,pool=x", labels)
-    (group,) = _read(text, _labeled("n1", "zone-a", pool="x"), a_node("n2", "zone-a")).groups
-
-    assert nodes == group.nodes
 
 
 @pytest.mark.parametrize(
@@ -157,23 +119,9 @@ def test_errors_of_disruption(disruption: object, field: str) -> None:
             id="errors in the form of a document, first",
         ),
         pytest.param(
-            MACHINES.replace('size: "5"', "size: many").replace('NoSchedule"', 'Never"'),
-            [
-                "f.yaml:7: metadata.annotations[cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size]",
-                "f.yaml:12: metadata.annotations[capacity.cluster-autoscaler.kubernetes.io/taints]: ",
-            ],
-            id="a size that is no number",
+            GROUPS.replace("web-b", "web-a"), ["f.yaml:8: groups[1].name: "], id="two groups of one name"
         ),
-        pytest.param(
-            f"{GROUPS}---\n{MACHINES.replace('workers', 'web-a')}",
-            ["f.yaml:18: metadata.name: "],
-            id="one name",
-        ),
-        pytest.param(
-            MACHINES.replace("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size", "x"),
-            ["no node group: "],
-            id="machines that are not scaled",
-        ),
+        pytest.param(INSTANCE_TYPES, ["no node group: "], id="instance types alone"),
     ],
 )
 def test_errors(text: str, expected: list[str]) -> None:

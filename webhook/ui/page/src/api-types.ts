@@ -491,8 +491,6 @@ export interface WithNewNodes {
   givenUp: RelaxedPreference[];
   /** What the autoscaler looks at besides, and is not part of this. */
   notModeled: string[];
-  /** What would be if something were otherwise; nothing where that was not simulated. */
-  alternatives: Alternative[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
 }
@@ -613,18 +611,6 @@ export interface RelaxedPreference {
   preference: string;
   /** How many pods. */
   pods: number;
-}
-
-/** The end if something were otherwise. */
-export interface Alternative {
-  /** What. */
-  what: "minDomains" | "allZones" | "ownSelector";
-  /** How many nodes are added, by node group. */
-  nodes: Record<string, number>;
-  /** How many pods of the queue stay pending. */
-  pending: number;
-  /** The skew of each constraint of the first pod at the end. */
-  skews: number[];
 }
 
 /** One constraint. */
@@ -1223,7 +1209,7 @@ export interface WhatIfBody {
   actions?: NodeEvent[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
-  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
+  /** What adds nodes for pods that are pending: a "NodeGroups" document for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
   /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
   scaleDown?: boolean | null;
@@ -1699,8 +1685,6 @@ export interface Autoscaled {
   givenUp: RelaxedPreference[];
   /** What the autoscaler looks at besides, and is not part of this. */
   notModeled: string[];
-  /** What would be if something were otherwise; nothing where that was not simulated. */
-  alternatives: Alternative[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
 }
@@ -1933,8 +1917,6 @@ export interface ClusterWithNewNodes {
   givenUp: RelaxedPreference[];
   /** What the autoscaler looks at besides, and is not part of this. */
   notModeled: string[];
-  /** What would be if something were otherwise; nothing where that was not simulated. */
-  alternatives: Alternative[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
 }
@@ -1965,7 +1947,7 @@ export interface ReportBody {
   actions?: NodeEvent[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
-  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
+  /** What adds nodes for pods that are pending: a "NodeGroups" document for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
   /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
   scaleDown?: boolean | null;
@@ -2713,8 +2695,6 @@ export interface LossWithNewNodes {
   givenUp: RelaxedPreference[];
   /** What the autoscaler looks at besides, and is not part of this. */
   notModeled: string[];
-  /** What would be if something were otherwise; nothing where that was not simulated. */
-  alternatives: Alternative[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
 }
