@@ -15,8 +15,9 @@ from typing import Any, Final, TypeVar
 from planning.autoscaler.autoscaler import ClusterAutoscaler
 from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.node_group import ScaledGroup
-from planning.autoscaler.sources import AutoscalerReader, NodeAutoscaler
+from planning.autoscaler.sources import AutoscalerReader
 from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.node_source import NodeSource
 from planning.simulation.scale_down import scale_down
 from planning.simulation.scheduling_queue import SchedulingQueue, queue_pods
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
@@ -91,7 +92,7 @@ def _karpenter() -> None:
         print(f"    twice the pods: {whole / half:.1f} x")
 
 
-def _node_pools() -> NodeAutoscaler:
+def _node_pools() -> NodeSource:
     """Return Karpenter with NodePools by weight, each of one zone, and the sizes of the groups."""
     reader = AutoscalerReader(ClusterIndex())
     for number in range(GROUPS):
@@ -200,7 +201,7 @@ def _pod(name: str, app: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _simulate(queue: SchedulingQueue, autoscaler: NodeAutoscaler | None) -> SimulatedQueue:
+def _simulate(queue: SchedulingQueue, autoscaler: NodeSource | None) -> SimulatedQueue:
     return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler))
 
 

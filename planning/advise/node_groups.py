@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from planning.autoscaler.karpenter.karpenter import Karpenter
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import domains_of
+from planning.simulation.node_source import NodeSource
 from policies.config.context import AdmissionContext, listed_domains
 from policies.manifests.fields import shown
 from policies.manifests.words import listed
@@ -83,7 +82,7 @@ def groups_for(
     return tuple(node_groups(context.cluster, domains_key(key), most, listed, enough))
 
 
-def scaled_groups(autoscaler: NodeAutoscaler, key: str, enough: int) -> tuple[NodeGroup, ...]:
+def scaled_groups(autoscaler: NodeSource, key: str, enough: int) -> tuple[NodeGroup, ...]:
     """Return the node groups of an autoscaler that may get nodes, each in its domain.
 
     Args:
@@ -93,21 +92,20 @@ def scaled_groups(autoscaler: NodeAutoscaler, key: str, enough: int) -> tuple[No
     """
     key = domains_key(key)
     return tuple(
-        NodeGroup(key, group.template.labels[key], group.template, min(group.room, enough))
-        for group in (() if isinstance(autoscaler, Karpenter) else autoscaler.groups)
-        if group.room
+        NodeGroup(key, group.like.labels[key], group.like, min(group.room, enough))
+        for group in autoscaler.rooms() or ()
     )
 
 
-def groups_lacking(autoscaler: NodeAutoscaler, key: str) -> str:
+def groups_lacking(autoscaler: NodeSource, key: str) -> str:
     """Return which node groups are in no domain of a goal's topology key, in words; empty if none is.
 
     Of Karpenter none can be told, as it chooses nodes by the pods.
     """
-    if isinstance(autoscaler, Karpenter):
+    rooms, key = autoscaler.rooms(), domains_key(key)
+    if rooms is None:
         return KARPENTER_CHOOSES
-    key = domains_key(key)
-    lacking = [group.name for group in autoscaler.groups if group.room and key not in group.template.labels]
+    lacking = [group.name for group in rooms if key not in group.like.labels]
     if not lacking:
         return ""
     groups = "node group" if len(lacking) == 1 else "node groups"

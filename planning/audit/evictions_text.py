@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planning.audit.rebalance import Eviction, NoPlan, RebalancePlan
-from planning.simulation.scale_down import ScaledDown
+from planning.simulation.autoscaled import ScaledDown
 from planning.text.domains import domain_counts
 from planning.text.scale_down_text import scaled_down_text
 from policies.manifests.sanitize import one_line

@@ -18,10 +18,11 @@ from planning.audit.least_moves import (
     runs_nowhere,
     spread_positions,
 )
-from planning.autoscaler.sources import NodeAutoscaler
+from planning.simulation.autoscaled import ScaledDown
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
+from planning.simulation.node_source import NodeSource
 from planning.simulation.replicas import replicas_of
-from planning.simulation.scale_down import ScaledDown, scale_down
+from planning.simulation.scale_down import scale_down
 from policies.config.context import AdmissionContext
 from policies.pods.placement import PreparedPod
 from policies.pods.pod_objects import PodObjects
@@ -33,7 +34,7 @@ from policies.scheduler.result import SchedulingResult
 def scale_down_after(
     prepared: PreparedPod,
     plan: RebalancePlan,
-    autoscaler: NodeAutoscaler,
+    autoscaler: NodeSource,
     context: AdmissionContext,
     running: PodObjects,
 ) -> ScaledDown:

@@ -7,28 +7,30 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from planning.autoscaler.cluster_facts import ClusterFacts
-from planning.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
+from planning.autoscaler.eviction_trial import TO_BE_DELETED
+from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.packing import Packing
-from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
-from planning.autoscaler.removal import (
-    TO_BE_DELETED,
-    Budgets,
+from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup, group_pods
+from planning.autoscaler.scale_up import Considered, best_options, consider, scale_up
+from planning.autoscaler.unneeded import UnneededNode, find_unneeded
+from planning.simulation.autoscaled import (
+    DAEMONS,
+    AutoscalerName,
+    GroupSize,
     KeptNode,
-    LeavingNode,
-    NodePod,
-    Removal,
+    Loop,
+    NewNode,
+    Unhelped,
     WhyKept,
     WhyRemoved,
 )
-from planning.autoscaler.scale_up import Considered, best_options, consider, scale_up
-from planning.autoscaler.unneeded import UnneededNode, find_unneeded
+from planning.simulation.cluster_simulation import QueuedPod, never
+from planning.simulation.node_source import Budgets, GroupRoom, LeavingNode, NewNodes, NodePod, Removal
 from policies.config.node_groups import AutoscalerSettings, ScaleDownSettings
-from policies.manifests.wire import Count
-from policies.model.node import Node
 from policies.model.pod import Pod
-from policies.model.scaling import CAPACITY_TYPE
 from policies.model.taints import SCHEDULING_EFFECTS, first_untolerated
-from policies.model.topology_keys import INSTANCE_TYPE, ZONE
+from policies.model.topology_keys import ZONE
+from policies.scheduler.binding import TieBreaker
 from policies.scheduler.index import ClusterIndex
 
 
@@ -36,7 +38,7 @@ def take_now(
     unneeded: Iterable[UnneededNode],
     groups: Sequence[ScaledGroup],
     settings: ScaleDownSettings,
-    choose: Callable[[Sequence[str]], str],
+    choose: TieBreaker,
 ) -> list[UnneededNode]:
     """Return the unneeded nodes that are removed at once: those without pods first, then one whose pods move.
 
@@ -84,7 +86,7 @@ class Removals:
 
     groups: Sequence[ScaledGroup]  #: The node groups, as they are.
     settings: ScaleDownSettings  #: How Cluster Autoscaler is started.
-    choose: Callable[[Sequence[str]], str]  #: Chooses one of several nodes that are as good, by their names.
+    choose: TieBreaker  #: Chooses one of several nodes that are as good, by their names.
     left: int  #: How many more pods are tried elsewhere.
     before: frozenset[str] = frozenset()  #: The nodes that were unneeded in the round before.
 
@@ -148,49 +150,6 @@ EXPENDABLE: Final = f"its priority is below {LOWEST_PRIORITY}: no node is added 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
-    """One loop that adds nodes."""
-
-    group: str  #: The node group whose option was taken.
-    tied: tuple[str, ...]  #: The node groups of which one is taken at random, in the order of the groups.
-    #: How many nodes each node group gets: with balancing, similar ones get some too.
-    nodes: Mapping[str, Count]
-    pods: Count  #: How many pods the option is for.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewNode:
-    """A node that was added."""
-
-    name: str  #: Its name, which is made up.
-    group: str  #: Its node group, or its NodePool.
-    zone: str  #: Its zone; empty without one.
-    instance_type: str = ""  #: Its instance type; empty where no label says it.
-    #: How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it.
-    capacity_type: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unhelped:
-    """Pods that are alike and for which no node was added."""
-
-    pods: tuple[str, ...]  #: The pods, as namespace/name.
-    why: Mapping[str, str]  #: What keeps them off the nodes of each node group.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaledUp:
-    """The end of some loops."""
-
-    loops: tuple[Loop, ...]  #: The loops that add nodes.
-    nodes: tuple[tuple[Node, ScaledGroup], ...]  #: The nodes, each with its group.
-    unhelped: tuple[Unhelped, ...]  #: The pods for which nothing was done.
-    complete: bool  #: Whether another loop would add nothing.
-    stopped: bool = False  #: Whether it was to stop before that was known.
-    given_up: tuple[RelaxedPreference, ...] = ()  #: The preferences that Karpenter gave up.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAutoscaler:
     """Cluster Autoscaler with its node groups."""
 
@@ -209,10 +168,10 @@ class ClusterAutoscaler:
         """With how many node groups a pod may be compared."""
         return len(self.groups)
 
-    def states(self) -> tuple[GroupState, ...]:
-        """Return its node groups, as they are reported."""
+    def states(self) -> tuple[GroupSize, ...]:
+        """Return its node groups as they are."""
         return tuple(
-            GroupState(
+            GroupSize(
                 name=group.name,
                 origin=group.origin.value,
                 zone=group.template.labels.get(ZONE, ""),
@@ -221,6 +180,10 @@ class ClusterAutoscaler:
             )
             for group in self.groups
         )
+
+    def rooms(self) -> tuple[GroupRoom, ...]:
+        """Return the node groups that may get nodes."""
+        return tuple(GroupRoom(each.name, each.template, each.room) for each in self.groups if each.room)
 
     def domains(self, key: str, pod: Pod) -> set[str]:
         """Return the domains of a label in which nodes may come for a pod, by their labels and taints."""
@@ -234,7 +197,7 @@ class ClusterAutoscaler:
         }
 
     @staticmethod
-    def not_modeled(_pods: Iterable[PendingPod]) -> tuple[str, ...]:
+    def not_modeled(_pods: Iterable[QueuedPod]) -> tuple[str, ...]:
         """Return the names of what else it looks at for some pods."""
         return (DAEMONS,)
 
@@ -256,7 +219,7 @@ class ClusterAutoscaler:
         )
         return replace(self, groups=groups)
 
-    def removals(self, choose: Callable[[Sequence[str]], str], most_tried: int) -> Removals:
+    def removals(self, choose: TieBreaker, most_tried: int) -> Removals:
         """Return the nodes that it removes, round after round.
 
         Args:
@@ -265,13 +228,13 @@ class ClusterAutoscaler:
         """
         return Removals(self.groups, self.settings.scale_down, choose, most_tried)
 
-    def run(
+    def nodes_for(
         self,
         cluster: ClusterIndex,
-        pods: Iterable[PendingPod],
-        choose: Callable[[Sequence[str]], str],
-        stop: Callable[[], bool] = lambda: False,
-    ) -> ScaledUp:
+        pods: Iterable[QueuedPod],
+        choose: TieBreaker,
+        stop: Callable[[], bool] = never,
+    ) -> NewNodes:
         """Return the nodes added for pending pods, before any of them is ready.
 
         Nodes take minutes to come, and loops seconds: pods are put on nodes that are coming by the filters
@@ -285,7 +248,7 @@ class ClusterAutoscaler:
         """
         grouped = group_pods(pods)
         facts = ClusterFacts(cluster, grouped)
-        loops, nodes, current = list[Loop](), list[tuple[Node, ScaledGroup]](), self
+        loops, nodes, current = list[Loop](), list[NewNode](), self
         coming = Packing(facts)
         while True:
             packing = coming.fork(afresh=True)
@@ -297,11 +260,12 @@ class ClusterAutoscaler:
             loops.append(taken)
             came = list(_made(taken, current.groups, packing))
             nodes += came
-            for node, group in came:
-                coming.add(group, node.name)
-            current = current.grown(new_node(*each) for each in came)
+            group_of = {group.name: group for group in current.groups}
+            for new in came:
+                coming.add(group_of[new.group], new.name)
+            current = current.grown(came)
         unhelped = tuple(_unhelped(found, grouped, current.groups))
-        return ScaledUp(
+        return NewNodes(
             loops=tuple(loops),
             nodes=tuple(nodes),
             unhelped=unhelped,
@@ -309,7 +273,7 @@ class ClusterAutoscaler:
             stopped=stopped,
         )
 
-    def take(self, found: Considered, nodes: int, choose: Callable[[Sequence[str]], str]) -> Loop | None:
+    def take(self, found: Considered, nodes: int, choose: TieBreaker) -> Loop | None:
         """Return the step of one loop; None if it adds nothing."""
         if not found.options:
             return None
@@ -321,11 +285,11 @@ class ClusterAutoscaler:
         return Loop(group=name, tied=tied, nodes=added, pods=len(option.pods)) if added else None
 
 
-def _made(loop: Loop, groups: Sequence[ScaledGroup], packing: Packing) -> Iterator[tuple[Node, ScaledGroup]]:
+def _made(loop: Loop, groups: Sequence[ScaledGroup], packing: Packing) -> Iterator[NewNode]:
     for group in groups:
         names = packing.new_names(group)
         for _ in range(loop.nodes.get(group.name, 0)):
-            yield group.node(next(names)), group
+            yield NewNode(node=group.node(next(names)), group=group.name)
 
 
 def _unhelped(
@@ -342,14 +306,3 @@ def _unhelped(
             why = {name: ", ".join(each.texts) for name, each in found.rejected.get(number, {}).items()}
             full = {each.name: MAX_SIZE for each in groups if not each.room}
             yield Unhelped(pods=tuple(f"{namespace}/{pod.name}" for pod in left), why={**why, **full})
-
-
-def new_node(node: Node, group: ScaledGroup) -> NewNode:
-    """Return a node as it is reported."""
-    return NewNode(
-        name=node.name,
-        group=group.name,
-        zone=node.labels.get(ZONE, ""),
-        instance_type=node.labels.get(INSTANCE_TYPE, ""),
-        capacity_type=node.labels.get(CAPACITY_TYPE, ""),
-    )

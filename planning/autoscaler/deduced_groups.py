@@ -16,8 +16,6 @@ from policies.model.taints import Taint
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE, ZONE
 from policies.scheduler.index import ClusterIndex
 
-#: What is said where no node is in a group.
-NONE_DEDUCED: Final = "the cluster has no node of a node group"
 #: The labels of managed groups, with the provider whose they are.
 POOL_LABELS: Final = {
     "eks.amazonaws.com/nodegroup": CloudProvider.AWS,

@@ -1,11 +1,11 @@
-"""A node group: nodes that are alike, of which an autoscaler may add some; and how it is reported."""
+"""A node group: nodes that are alike, of which an autoscaler may add some."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from policies.config.instance_types import InstanceTypeEntry
 from policies.config.node_groups import GroupEntry, taint_errors
@@ -16,7 +16,6 @@ from policies.manifests.fields import (
     field_names,
     required_value,
 )
-from policies.manifests.wire import Count
 from policies.model.node import Node
 from policies.model.quantity import read_amounts
 from policies.model.taints import Taint, read_taints
@@ -27,36 +26,9 @@ from policies.scheduler.node_table import PODS
 USUAL_PODS: Final = 110
 #: The labels of the platform of a node that does not say otherwise.
 USUAL_LABELS: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
-#: What is said of new nodes, of which it is not known what the pods of DaemonSets take.
-DAEMONS: Final = "what pods of DaemonSets take of new nodes"
 
 #: The fields of a taint.
 _TAINT_FIELDS: Final = field_names("key", "value", "effect", "timeAdded")
-
-
-class AutoscalerName(StrEnum):
-    """Software that adds nodes."""
-
-    CLUSTER_AUTOSCALER = "Cluster Autoscaler"
-    KARPENTER = "Karpenter"
-
-
-class GroupState(NamedTuple):
-    """A node group, or a NodePool, as it is reported."""
-
-    name: str  #: Its name.
-    origin: str  #: Where it comes from.
-    zone: str  #: Its zone; empty without one, or with several.
-    size: int  #: How many nodes it has.
-    max_size: int | None  #: How many it may have; None where nothing limits them.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelaxedPreference:
-    """A preference that Karpenter gave up for some pods."""
-
-    preference: str  #: The preference.
-    pods: Count  #: How many pods.
 
 
 class GroupOrigin(StrEnum):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final
 
+from planning.simulation.cluster_simulation import QueuedPod
 from policies.scheduler.profile import DEFAULT_PROFILE
 from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
 
@@ -20,24 +21,16 @@ LOWEST_PRIORITY: Final = -10
 OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
 
 
-class PendingPod(NamedTuple):
-    """A pod without a node."""
-
-    name: str  #: Its name, which no other pod of its namespace has.
-    request: SchedulingRequest  #: The pod, and the constraints in force for it.
-    owner: str = ""  #: What identifies its controller; empty without one.
-
-
 @dataclass(slots=True, eq=False)
 class PodGroup:
     """Pods that are alike."""
 
     request: SchedulingRequest  #: What each of them asks for, as the filters see it.
     owner: str = ""  #: What identifies their controller; empty without one.
-    pods: list[PendingPod] = field(default_factory=list)  #: The pods.
+    pods: list[QueuedPod] = field(default_factory=list)  #: The pods.
 
 
-def group_pods(pods: Iterable[PendingPod]) -> list[PodGroup]:
+def group_pods(pods: Iterable[QueuedPod]) -> list[PodGroup]:
     """Return the groups of pods, in the order of their first pods.
 
     Cluster Autoscaler takes the groups in a random order where they are equally large.

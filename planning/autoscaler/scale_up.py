@@ -17,7 +17,8 @@ from planning.autoscaler.balancing import balance, similar
 from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.packed_cluster import FirstRejection
 from planning.autoscaler.packing import Packing
-from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup
+from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
+from planning.simulation.cluster_simulation import QueuedPod
 from policies.config.node_groups import AutoscalerSettings, Expander, GroupPriority, matches
 from policies.model.topology_keys import HOSTNAME
 
@@ -28,13 +29,13 @@ class ExpansionOption:
 
     group: ScaledGroup  #: The node group.
     nodes: int  #: How many.
-    pods: tuple[PendingPod, ...]  #: The pods.
+    pods: tuple[QueuedPod, ...]  #: The pods.
     similar: tuple[ScaledGroup, ...] = ()  #: The groups that the nodes may be shared with.
 
 
 def estimate(
     packing: Packing, group: ScaledGroup, numbers: Iterable[int], pods: Sequence[PodGroup], most: int
-) -> tuple[int, tuple[PendingPod, ...]]:
+) -> tuple[int, tuple[QueuedPod, ...]]:
     """Return how many new nodes of a group get pods, and these pods.
 
     Args:
@@ -71,7 +72,7 @@ class _Estimation:
         self._last: int | None = None
         self._full = False
         self.used: set[int] = set()
-        self.scheduled: list[PendingPod] = []
+        self.scheduled: list[QueuedPod] = []
 
     def pack(self, number: int) -> None:
         """Put the pods of a group on the new nodes, and add nodes for the others."""
@@ -80,7 +81,7 @@ class _Estimation:
         if not self._full:
             self._extend(number, left)
 
-    def _fill(self, number: int, pods: list[PendingPod]) -> list[PendingPod]:
+    def _fill(self, number: int, pods: list[QueuedPod]) -> list[QueuedPod]:
         """Put pods on the new nodes that there are, until one fits on none; return those that are left."""
         for position, pod in enumerate(pods):
             spot = self._packing.find(number, since=self._first)
@@ -89,7 +90,7 @@ class _Estimation:
             self._put(number, [pod], spot)
         return []
 
-    def _extend(self, number: int, pods: list[PendingPod]) -> None:
+    def _extend(self, number: int, pods: list[QueuedPod]) -> None:
         constraints = self._pods[number].request.constraints
         by_host = any(each.constraint.topology_key == HOSTNAME for each in constraints)
         start = 0
@@ -121,7 +122,7 @@ class _Estimation:
             return self._packing.find(number, but=self._last)
         return None
 
-    def _put(self, number: int, pods: list[PendingPod], spot: int) -> None:
+    def _put(self, number: int, pods: list[QueuedPod], spot: int) -> None:
         self._packing.put(number, [pod.name for pod in pods], spot)
         # Nodes that are there already count too where pods of a spread over nodes went back to one.
         self.used.add(spot)

@@ -1,14 +1,18 @@
-"""Cluster Autoscaler or Karpenter as documents describe them: NodeGroups, or NodePools."""
+"""Cluster Autoscaler or Karpenter, as documents describe them or the nodes of a cluster show.
+
+The door of this package: who has a ``NodeSource`` of it needs nothing else of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
-from planning.autoscaler.karpenter.karpenter import Karpenter
+from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, NOT_MODELED, KarpenterReader
 from planning.autoscaler.node_group import ScaledGroup, described_amounts
+from planning.simulation.node_source import NodeSource
 from policies.config.form import read
 from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups
 from policies.config.own_kinds import OwnKind
@@ -30,14 +34,12 @@ from policies.model.taints import Taint
 from policies.model.topology_keys import ZONE
 from policies.scheduler.index import ClusterIndex
 
-#: Either of both.
-NodeAutoscaler: TypeAlias = ClusterAutoscaler | Karpenter
-
-
 #: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
 DESCRIBED: Final = (OwnKind.NODE_GROUPS, NODE_POOL, OwnKind.INSTANCE_TYPES)
 #: What is said of documents without a node group.
 NO_GROUP: Final = f"no node group: neither {OwnKind.NODE_GROUPS} nor a {NODE_POOL}"
+#: What is said where no node is in a group.
+NONE_DEDUCED: Final = "the cluster has no node of a node group"
 #: What is said of documents for both autoscalers.
 BOTH: Final = "NodePools are Karpenter's, the other groups Cluster Autoscaler's: give those of one of them"
 #: How the API groups of Karpenter's providers start.
@@ -101,20 +103,20 @@ class AutoscalerReader:
             found.add(duplicate_value(path, group.name, NAME_TAKEN))
         self._groups.append(group)
 
-    def autoscaler(self) -> NodeAutoscaler | None:
-        """Return the autoscaler that the documents describe; None if there is no node group and no NodePool.
+    def autoscaler(self) -> NodeSource:
+        """Return the autoscaler that the documents describe.
 
         Raises:
-            DocumentError: NodePools have no instance type.
+            DocumentError: There is no node group and no NodePool, or NodePools have no instance type.
         """
         if self._karpenter.has_pools:
             return self._karpenter.karpenter(self._cluster)
         if not self._groups:
-            return None
+            raise DocumentError([NO_GROUP])
         return ClusterAutoscaler(groups=tuple(self._groups), settings=self._document or AutoscalerSettings())
 
 
-def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> NodeAutoscaler:
+def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> NodeSource:
     """Return Cluster Autoscaler or Karpenter as documents of a file describe it.
 
     Args:
@@ -128,10 +130,21 @@ def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) ->
     for entry in objects:
         content: object = entry.value
         problems += entry.problems(reader.take(content if isinstance(content, dict) else {}))
-    autoscaler = None if problems else reader.autoscaler()
-    if autoscaler is None:
-        raise DocumentError(problems or [NO_GROUP])
-    return autoscaler
+    if problems:
+        raise DocumentError(problems)
+    return reader.autoscaler()
+
+
+def deduced(cluster: ClusterIndex) -> NodeSource:
+    """Return Cluster Autoscaler with the node groups that the nodes of a cluster show.
+
+    Raises:
+        DocumentError: No node is in a group.
+    """
+    found = deduce(cluster)
+    if not found.groups:
+        raise DocumentError([NONE_DEDUCED])
+    return found
 
 
 def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:

@@ -13,15 +13,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from planning.autoscaler.eviction_trial import TO_BE_DELETED, EvictionTrial
 from planning.autoscaler.node_group import ScaledGroup
-from planning.autoscaler.removal import (
-    TO_BE_DELETED,
-    Budgets,
-    EvictionTrial,
-    KeptNode,
-    NodePod,
-    WhyKept,
-)
+from planning.simulation.autoscaled import KeptNode, WhyKept
+from planning.simulation.node_source import Budgets, NodePod
 from policies.config.node_groups import ScaleDownSettings
 from policies.model.deletion_facts import SCALE_DOWN_DISABLED
 from policies.scheduler.index import ClusterIndex

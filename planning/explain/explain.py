@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from planning.simulation.autoscaled import WithNewNodes
+from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, never
+from planning.simulation.node_source import NodeSource
 from planning.simulation.replicas import MOST_PLACED, Replicas, count_replicas
 from planning.simulation.rollout.new_revision import ReplacedPods, find_replaced
 from planning.simulation.rollout.rollout import Rollout
@@ -28,10 +31,6 @@ from policies.pods.placement import (
 from policies.scheduler.domain_stats import Explanation, explain
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
-
-if TYPE_CHECKING:
-    from planning.autoscaler.sources import NodeAutoscaler
-    from planning.simulation.autoscaling import WithNewNodes
 
 #: The rule that an object breaks for whose pods no autoscaler adds nodes.
 NOT_AUTOSCALED: Final = "not-autoscaled"
@@ -88,7 +87,7 @@ def explain_object(
     *,
     namespace: str = "",
     examples: int = EXAMPLES,
-    autoscaler: NodeAutoscaler | None = None,
+    autoscaler: NodeSource | None = None,
     stop: Callable[[], bool] = never,
 ) -> Explained:
     """Evaluate the next pod of an object as ``evaluate_workload`` does, and explain the result.
@@ -187,19 +186,16 @@ def _waits_for(workload: Workload, known: KnownPods) -> tuple[str, ...]:
 
 
 def _autoscaled(
-    stuck: Placement, autoscaler: NodeAutoscaler | None, stop: Callable[[], bool]
+    stuck: Placement, autoscaler: NodeSource | None, stop: Callable[[], bool]
 ) -> WithNewNodes | None:
     """Return the outcome for a pod if nodes are added; None if it fits, or others are evicted for it."""
     result = stuck.result
     nominated = result.preemption is not None and result.preemption.nominated
     if autoscaler is None or result.feasible_count or nominated:
         return None
-    # Only whoever has an autoscaler pays for its model.
-    from planning.simulation import autoscaling  # noqa: PLC0415
-
     pod = QueuedPod(result.request.pod.name or stuck.workload.title, result.request)
     simulation = ClusterSimulation.of(stuck.cluster)
     pending = simulation.schedule(pod.request, pod.name)
     simulation.stop = stop
-    (step,), scaled = autoscaling.Autoscaling(simulation, autoscaler).add_nodes([pod], [pending])
-    return autoscaling.WithNewNodes(step=step, scaled=scaled)
+    (step,), scaled = Autoscaling(simulation, autoscaler).add_nodes([pod], [pending])
+    return WithNewNodes(step=step, scaled=scaled)

@@ -10,7 +10,7 @@ from planning.explain import text as explain_text
 from planning.explain.explain import Explained
 from planning.explain.score_answer import UsedProfile
 from planning.explain.score_profile import not_modeled
-from planning.simulation.autoscaling import WithNewNodes
+from planning.simulation.autoscaled import WithNewNodes
 from planning.simulation.replicas import Replicas
 from planning.simulation.rollout.new_revision import ReplacedPods
 from planning.simulation.suggestions.outvoted import OutvotedSpread

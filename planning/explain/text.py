@@ -31,7 +31,7 @@ from policies.scheduler.rejections import (
 from policies.scheduler.result import Preemption, SchedulingResult
 
 if TYPE_CHECKING:
-    from planning.simulation.autoscaling import WithNewNodes
+    from planning.simulation.autoscaled import WithNewNodes
 
 #: What can be done about a volume that is not reached.
 NO_MOVE: Final = (

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated
 
-from planning.autoscaler.node_group import AutoscalerName
 from planning.plan.plan_differences import Difference, PlanAction
 from planning.plan.plan_domains import PlannedDomains
-from planning.simulation.autoscaling import Autoscaled
+from planning.simulation.autoscaled import Autoscaled, AutoscalerName
 from planning.simulation.cluster_simulation import count_bound
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.rollout.courses import RolloutEnd

@@ -12,7 +12,6 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any, Final
 
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload, PodChange
 from planning.plan.plan_differences import (
     NO_SOURCE,
@@ -34,6 +33,7 @@ from planning.plan.plan_domains import (
 )
 from planning.plan.plan_pods import PodChanger
 from planning.simulation.cluster_simulation import ClusterSimulation, never
+from planning.simulation.node_source import NodeSource
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldError, text_member
 from policies.model.pod_template import INJECTED_ANNOTATION
@@ -82,7 +82,7 @@ def make_plan(
     cluster: ClusterIndex,
     *,
     known: KnownPods,
-    autoscaler: NodeAutoscaler | None = None,
+    autoscaler: NodeSource | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = never,
 ) -> PlacementPlan:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.plan.placement_plan import PodChange
 from planning.plan.plan_differences import rolls_out
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, count_bound
 from planning.simulation.daemon_pods import schedule_on_each_node
+from planning.simulation.node_source import NodeSource
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.replicas import replicas_of
 from planning.simulation.rescheduling import Rescheduling
@@ -54,7 +54,7 @@ class PodChanger:
         context: AdmissionContext,
         *,
         known: KnownPods,
-        autoscaler: NodeAutoscaler | None = None,
+        autoscaler: NodeSource | None = None,
     ) -> None:
         """Change the pods of a cluster.
 

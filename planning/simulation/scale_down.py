@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from planning.autoscaler.autoscaler import NewNode, new_node
-from planning.autoscaler.node_group import AutoscalerName
-from planning.autoscaler.removal import Budgets, KeptNode, NodePod, Removal, WhyKept, WhyRemoved
-from planning.autoscaler.sources import NodeAutoscaler
+from planning.simulation.autoscaled import KeptNode, RemovedNode, ScaledDown, WhyKept
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, unnoticed
-from planning.simulation.domain_changes import (
-    DomainChange,
-    count_domains,
-    different_pods,
-    domain_changes,
-)
+from planning.simulation.domain_changes import count_domains, different_pods, domain_changes
+from planning.simulation.node_source import Budgets, NodePod, NodeSource, Removal
 from planning.simulation.pod_facts import PodFacts
-from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.rescheduling import Rescheduling
 from policies.config.context import AdmissionContext
-from policies.manifests.wire import INTERNAL, Count, sent
 from policies.model.cluster_kinds import BUDGET
 from policies.model.deletion_facts import read_disruption_facts, seconds_of
 from policies.model.eviction_budget import EvictionBudget
@@ -37,54 +27,6 @@ _MADE_BY: Final = {"Service": "ReplicaSet"}
 MOST_TRIED: Final = 50_000
 #: Rounds after which the simulation ends, of which each takes ten minutes or more.
 MOST_ROUNDS: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedNode:
-    """A node that is removed."""
-
-    name: str  #: Its name.
-    group: str  #: Its node group or NodePool.
-    round: Count  #: The round in which it goes, from 1 on; those of one round go together.
-    why: WhyRemoved  #: What makes the autoscaler remove it.
-    #: The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends
-    #: on it.
-    utilization: float | None
-    pods: tuple[str, ...]  #: The pods that go elsewhere, as namespace/name.
-    #: The node that comes in the place of those of its round; null without one.
-    replaced_by: NewNode | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaledDown:
-    """Nodes that an autoscaler removes."""
-
-    autoscaler: AutoscalerName  #: Which it is.
-    rounds: Count  #: How many rounds remove nodes.
-    removed: tuple[RemovedNode, ...]  #: The nodes that go, in order.
-    kept: tuple[KeptNode, ...]  #: The nodes that stay, and why.
-    #: The pods that lose their node, and where the scheduler puts what replaces them.
-    evicted: tuple[DisplacedPod, ...]
-    #: Of each constraint of these pods, and of the pods of the request, before and after.
-    domains: tuple[DomainChange, ...]
-    all_domains: bool  #: Whether ``domains`` are those of all pods; of many different only some are.
-    complete: bool  #: Whether another round would remove nothing.
-    not_modeled: tuple[str, ...] = ()  #: What the autoscaler looks at besides, and is not part of this.
-    stopped: Annotated[bool, INTERNAL] = False
-
-    @property
-    @sent
-    def undone(self) -> Count:
-        """How many constraints are less balanced than before.
-
-        Those above maxSkew whose skew has grown, and those whose pods are in fewer domains.
-        """
-        return sum(map(is_undone, self.domains))
-
-    @property
-    def pending(self) -> int:
-        """How many pods get no node again."""
-        return sum(entry.outcome is PodOutcome.PENDING for entry in self.evicted)
 
 
 class NodePods:
@@ -165,16 +107,10 @@ class NodePods:
         return Budgets((budget, allowed(budget)) for budget in self._simulation.cluster.budgets)
 
 
-def is_undone(change: DomainChange) -> bool:
-    """Return whether a skew has grown above maxSkew, or pods are in fewer domains."""
-    most = change.applied.constraint.max_skew
-    return change.skew > max(most, change.skew_before) or change.held < change.held_before
-
-
 def scale_down(
     queue: Sequence[QueuedPod],
     simulation: ClusterSimulation,
-    autoscaler: NodeAutoscaler,
+    autoscaler: NodeSource,
     context: AdmissionContext,
     *,
     running: PodObjects,
@@ -201,7 +137,7 @@ class _Run:
     def __init__(
         self,
         simulation: ClusterSimulation,
-        autoscaler: NodeAutoscaler,
+        autoscaler: NodeSource,
         context: AdmissionContext,
         workloads: Sequence[PreparedPod],
         running: PodObjects,
@@ -226,7 +162,6 @@ class _Run:
             if not found.nodes or done == MOST_ROUNDS or stopped:
                 break
             done += 1
-            came = None if found.replacement is None else new_node(*found.replacement)
             for node in found.nodes:
                 removed.append(
                     RemovedNode(
@@ -236,7 +171,7 @@ class _Run:
                         why=node.why,
                         utilization=node.utilization,
                         pods=node.moved,
-                        replaced_by=came,
+                        replaced_by=found.replacement,
                     )
                 )
             self._remove(found)
@@ -268,7 +203,7 @@ class _Run:
         """Take nodes away: their pods are evicted from tainted nodes, and scheduled again before these go."""
         simulation, names = self._simulation, [node.name for node in found.nodes]
         if found.replacement is not None:
-            simulation.put(found.replacement[0])
+            simulation.put(found.replacement.node)
         for name in names:
             if (node := simulation.cluster.nodes.find(name)) is not None:
                 simulation.taint(node, found.taint)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planning.autoscaler.node_group import AutoscalerName
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from planning.simulation.node_source import NodeSource
 from planning.simulation.replicas import replicas_of
 from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
@@ -47,8 +46,8 @@ class SimulatedScaleUps:
         context: What pods are prepared by, with the cluster if there is one.
     """
 
-    def __init__(self, autoscaler: NodeAutoscaler, source: str, context: AdmissionContext) -> None:
-        self.tool = Tool.KARPENTER if autoscaler.name is AutoscalerName.KARPENTER else Tool.CLUSTER_AUTOSCALER
+    def __init__(self, autoscaler: NodeSource, source: str, context: AdmissionContext) -> None:
+        self.tool = Tool(autoscaler.name)
         self.source = source
         self._autoscaler = autoscaler
         self._cluster = context.cluster or ClusterIndex()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.cluster_simulation import never
 from planning.simulation.events import Event
+from planning.simulation.node_source import NodeSource
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_ref import WorkloadRef
@@ -36,7 +36,7 @@ class Scenario:
     each: str | None = None  #: The topology key of which each domain is lost after the events; None for none.
     #: Whom the verdict is about; None for all that are changed or hit.
     workloads: tuple[WorkloadRef, ...] | None = None
-    nodes_from: NodeAutoscaler | None = None  #: What adds nodes for pods that stay pending; None for nothing.
+    nodes_from: NodeSource | None = None  #: What adds nodes for pods that stay pending; None for nothing.
     scale_down: bool = False  #: Whether that then removes the nodes that are not needed.
     unreachable: bool = False  #: Whether nodes that ``each`` loses stay in the API, tainted.
     allow_missing: int = 0  #: How many replicas of each workload may be missing after events on nodes.

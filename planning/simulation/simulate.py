@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planning.simulation.autoscaling import Autoscaled, Autoscaling
+from planning.simulation.autoscaled import Autoscaled, ScaledDown
+from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from planning.simulation.domain_changes import (
     DomainChange,
@@ -16,7 +17,6 @@ from planning.simulation.domain_changes import (
 )
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.rescheduling import Rescheduling
-from planning.simulation.scale_down import ScaledDown
 from policies.scheduler.binding import SchedulingAttempt
 
 #: What may change the course of a real cluster and is not part of any simulation.

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import Action, DrainNode
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, never, unnoticed
 from planning.simulation.distribution import Distribution, DistributionTally
+from planning.simulation.node_source import NodeSource
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from planning.simulation.replicas import ReplicaEnds
@@ -63,7 +63,7 @@ class PlannedActions:
     actions: tuple[Action, ...] = ()  #: The actions before, in order.
     others: int = MOST_OTHERS  #: How many pods of other workloads are scheduled again.
     #: What adds nodes for pods of the queue that are pending; None for nothing.
-    autoscaler: NodeAutoscaler | None = None
+    autoscaler: NodeSource | None = None
     scales_down: bool = False  #: Whether it then removes nodes that are not needed, the first time.
     most_tried: int = MOST_TRIED  #: Pods that are tried elsewhere for that.
 

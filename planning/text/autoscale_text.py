@@ -10,9 +10,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from planning.autoscaler.autoscaler import Loop, Unhelped
-from planning.autoscaler.node_group import DAEMONS, AutoscalerName
-from planning.simulation.autoscaling import Autoscaled, GroupSize
+from planning.simulation.autoscaled import (
+    DAEMONS,
+    Autoscaled,
+    AutoscalerName,
+    GroupSize,
+    Loop,
+    Unhelped,
+)
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.reports.terminal import add_rows, numbers, plain_table, section

@@ -9,9 +9,15 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from planning.autoscaler.removal import KeptNode, WhyKept, WhyRemoved
+from planning.simulation.autoscaled import (
+    KeptNode,
+    RemovedNode,
+    ScaledDown,
+    WhyKept,
+    WhyRemoved,
+    is_undone,
+)
 from planning.simulation.domain_changes import MOST_COUNTED, DomainChange
-from planning.simulation.scale_down import RemovedNode, ScaledDown, is_undone
 from planning.text.what_if_text import displaced_text, evicted_text
 from planning.text.words import constraint_title
 from policies.manifests.sanitize import one_line

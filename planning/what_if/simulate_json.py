@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from itertools import chain, starmap
 from typing import Annotated, Final, Literal, NamedTuple
 
-from planning.simulation.autoscaling import Autoscaled
+from planning.simulation.autoscaled import Autoscaled, ScaledDown
 from planning.simulation.distribution import Distribution
 from planning.simulation.domain_changes import DomainChange
 from planning.simulation.recovery import DisplacedPod
 from planning.simulation.replicas import ReplicaEnds
 from planning.simulation.rollout.courses import Course, Courses, Peak, RolloutEnd, RolloutStep
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout
-from planning.simulation.scale_down import ScaledDown
 from planning.simulation.scheduling_queue import SchedulingQueue
 from planning.simulation.simulated_queue import SimulatedQueue
 from planning.simulation.suggestions.given_up import GivenUp

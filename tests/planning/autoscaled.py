@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from planning.autoscaler.sources import AutoscalerReader, NodeAutoscaler
+from planning.autoscaler.sources import AutoscalerReader
 from planning.plan.placement_plan import PlacementPlan
 from planning.plan.plan import make_plan
+from planning.simulation.node_source import NodeSource
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_node
 from tests.planning.clusters import known_of
@@ -54,7 +55,7 @@ def pools() -> tuple[dict[str, Any], ...]:
     return pool, types
 
 
-def the_autoscaler(documents: tuple[dict[str, Any], ...], cluster: ClusterIndex) -> NodeAutoscaler:
+def the_autoscaler(documents: tuple[dict[str, Any], ...], cluster: ClusterIndex) -> NodeSource:
     """Return the autoscaler of some documents."""
     reader = AutoscalerReader(cluster)
     assert [[]] * len(documents) == [reader.take(document) for document in documents]

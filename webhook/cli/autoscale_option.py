@@ -11,7 +11,7 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.file_name import shown_file
 
 if TYPE_CHECKING:
-    from planning.autoscaler.sources import NodeAutoscaler
+    from planning.simulation.node_source import NodeSource
     from planning.simulation.scale_ups import SimulatedScaleUps
     from policies.config.context import AdmissionContext
     from policies.manifests import documents as manifests_documents
@@ -37,7 +37,7 @@ class Autoscale:
 
     source: str | None  #: A file, or ``deduced``; None without the option.
 
-    def read(self, cluster: ClusterIndex) -> NodeAutoscaler | None:
+    def read(self, cluster: ClusterIndex) -> NodeSource | None:
         """Return the autoscaler; None without the option.
 
         Raises:
@@ -45,23 +45,19 @@ class Autoscale:
         """
         if self.source is None:
             return None
-        if self.source == DEDUCED:
-            from planning.autoscaler import deduced_groups
-
-            found = deduced_groups.deduce(cluster)
-            if not found.groups:
-                raise DocumentError([f"--autoscale {DEDUCED}: {deduced_groups.NONE_DEDUCED}"])
-            return found
         from planning.autoscaler import sources
 
         try:
+            if self.source == DEDUCED:
+                return sources.deduced(cluster)
             return sources.read_autoscaler(self._objects(self.source), cluster)
         except DocumentError as error:
             # The others have their file and line.
-            file = f"{shown_file(self.source)}: "
-            raise DocumentError(
-                [f"{file if text == sources.NO_GROUP else ''}{text}" for text in error.problems]
-            ) from error
+            where = {
+                sources.NONE_DEDUCED: f"--autoscale {DEDUCED}: ",
+                sources.NO_GROUP: f"{shown_file(self.source)}: ",
+            }
+            raise DocumentError([f"{where.get(text, '')}{text}" for text in error.problems]) from error
 
     def for_page(self, cluster: ClusterIndex) -> cluster_of_page.PageAutoscaler | None:
         """Return what the page shows of it and requests with it; None without the option.
@@ -108,10 +104,10 @@ def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
     autoscaler = Autoscale(source).read(context.cluster or index.ClusterIndex())
     if autoscaler is None:
         raise ValueError("no autoscaler is given")
-    from planning.autoscaler import node_group
+    from planning.simulation import autoscaled
     from planning.simulation import scale_ups as core_scale_ups
 
-    groups = "NodePools" if autoscaler.name is node_group.AutoscalerName.KARPENTER else "node groups"
+    groups = "NodePools" if autoscaler.name is autoscaled.AutoscalerName.KARPENTER else "node groups"
     given = "of the nodes" if source == DEDUCED else f"of {shown_file(source)}"
     return core_scale_ups.SimulatedScaleUps(autoscaler, f"the {groups} {given}", context)
 

@@ -34,8 +34,8 @@ from webhook.distribution import release
 from webhook.lint.reports import PLAN_FORMATS
 
 if TYPE_CHECKING:
-    from planning.autoscaler.sources import NodeAutoscaler
     from planning.plan import run as plan_run
+    from planning.simulation.node_source import NodeSource
     from policies.manifests import skipped as manifests_skipped
     from policies.model import cluster_workloads
     from policies.pods import known_pods
@@ -262,7 +262,7 @@ def _compare(
     sets: _Sets,
     compared: plan_from.GitRevision | str,
     options: LintOptions,
-    autoscaler: NodeAutoscaler | None,
+    autoscaler: NodeSource | None,
 ) -> plan_run.PlanRun:
     """Return the plan."""
     from webhook.cli import plan_from

@@ -20,7 +20,7 @@ from webhook.cli.terminal import LINES, ExitCode, finish, note_and_keep, show
 if TYPE_CHECKING:
     from planning.audit import deletion_costs as rebalance_deletion_costs
     from planning.audit import rebalance as rebalance_rebalance
-    from planning.simulation import scale_down
+    from planning.simulation import autoscaled
     from policies.config.context import AdmissionContext
     from policies.model import eviction_budget
     from policies.pods import placement
@@ -126,7 +126,7 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
 
     def place(
         obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
-    ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan, scale_down.ScaledDown | None]:
+    ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan, autoscaled.ScaledDown | None]:
         prepared = placement.prepare(placement.read_workload(obj, context, namespace=namespace), context)
         if options.live and not prepared.cluster.knows(cluster_kinds.BUDGET):
             # Whoever may not list them in all namespaces may still in this one.

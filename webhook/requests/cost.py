@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.limits import MOST_ROLLED_OUT
+from planning.simulation.node_source import NodeSource
 from planning.simulation.rollout.rollout import MOST_AGAIN
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath, invalid_value
@@ -47,7 +47,7 @@ class PodLimit(NamedTuple):
         return True
 
 
-def most_rolled_out(context: AdmissionContext, autoscaler: NodeAutoscaler | None = None) -> int:
+def most_rolled_out(context: AdmissionContext, autoscaler: NodeSource | None = None) -> int:
     """Return the most replicas of a rollout or a scale that one request may have.
 
     One for which nodes are added is simulated again with them, and the nodes are chosen among the groups.

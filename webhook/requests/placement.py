@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
-from planning.autoscaler.deduced_groups import NONE_DEDUCED, deduce
-from planning.autoscaler.sources import NO_GROUP, AutoscalerReader, NodeAutoscaler
+from planning.autoscaler import sources
+from planning.simulation.node_source import NodeSource
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import MOST_GROUPS
 from policies.manifests.errors import DocumentError
@@ -15,7 +15,6 @@ from policies.manifests.fields import (
     FIELD_MISSING,
     VALUE_INVALID,
     ErrorList,
-    FieldError,
     FieldPath,
     invalid_value,
     objects_at,
@@ -157,7 +156,7 @@ AUTOSCALE: Final = FieldPath(("autoscale",))
 
 def autoscaler_of(
     field: AutoscaleField | None, known: ClusterIndex | None, found: ErrorList
-) -> NodeAutoscaler | None:
+) -> NodeSource | None:
     """Return the autoscaler; None without the field, or where it has an error.
 
     Args:
@@ -168,22 +167,17 @@ def autoscaler_of(
     if field is None:
         return None
     cluster = ClusterIndex() if known is None else known
-    if isinstance(field, str):
-        groups = deduce(cluster)
-        if not groups.groups:
-            found.add(invalid_value(AUTOSCALE, field, NONE_DEDUCED, VALUE_INVALID))
-        return groups
-    reader, taken = AutoscalerReader(cluster), list[list[FieldError]]()
-    for path, document in objects_at(field, AUTOSCALE):
-        taken.append([replace(error, path=path + error.path) for error in reader.take(document)])
-        found.extend(taken[-1])
-    if any(taken):
+    reader, before = sources.AutoscalerReader(cluster), len(found.errors)
+    for path, document in () if isinstance(field, str) else objects_at(field, AUTOSCALE):
+        found.extend(replace(error, path=path + error.path) for error in reader.take(document))
+    if len(found.errors) > before:
         return None
     try:
-        autoscaler = reader.autoscaler()
+        return sources.deduced(cluster) if isinstance(field, str) else reader.autoscaler()
     except DocumentError as error:
-        found.add(required_value(AUTOSCALE, " ".join(error.problems), FIELD_MISSING))
+        why = " ".join(error.problems)
+        if isinstance(field, str):
+            found.add(invalid_value(AUTOSCALE, field, why, VALUE_INVALID))
+        else:
+            found.add(required_value(AUTOSCALE, why, FIELD_MISSING))
         return None
-    if autoscaler is None:
-        found.add(required_value(AUTOSCALE, NO_GROUP, FIELD_MISSING))
-    return autoscaler

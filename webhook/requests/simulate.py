@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from planning.autoscaler.sources import NodeAutoscaler
 from planning.simulation.actions import Action
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
+from planning.simulation.node_source import NodeSource
 from planning.simulation.recovery import MOST_OTHERS
 from planning.simulation.rollout.rollout import Rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
@@ -287,7 +287,7 @@ def _roll_out(
     request: SimulateRequest,
     context: AdmissionContext,
     settings: RolloutSettings,
-    autoscaler: NodeAutoscaler | None,
+    autoscaler: NodeSource | None,
     found: ErrorList,
     *,
     played: Rollout | None = None,

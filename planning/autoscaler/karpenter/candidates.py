@@ -19,7 +19,8 @@ from planning.autoscaler.karpenter.node_pool import (
     allowed_types,
 )
 from planning.autoscaler.karpenter.provisioning import NewClaim
-from planning.autoscaler.removal import Budgets, KeptNode, NodePod, WhyKept
+from planning.simulation.autoscaled import KeptNode, WhyKept
+from planning.simulation.node_source import Budgets, NodePod
 from policies.model.deletion_facts import DO_NOT_DISRUPT
 from policies.model.node import Node
 from policies.model.scaling import CAPACITY_TYPE, KARPENTER_NODE_LABEL

@@ -7,7 +7,7 @@ A round is empty nodes, or as many as go together, or one: what comes first. Sou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import ClassVar, Final
@@ -21,18 +21,12 @@ from planning.autoscaler.karpenter.candidates import (
 )
 from planning.autoscaler.karpenter.node_pool import InstanceType, NodePool
 from planning.autoscaler.karpenter.provisioning import NewClaim, Provisioner, launched
-from planning.autoscaler.pod_groups import PendingPod
-from planning.autoscaler.removal import (
-    Budgets,
-    KeptNode,
-    LeavingNode,
-    NodePod,
-    Removal,
-    WhyKept,
-    WhyRemoved,
-)
+from planning.simulation.autoscaled import KeptNode, WhyKept, WhyRemoved
+from planning.simulation.cluster_simulation import QueuedPod, never
+from planning.simulation.node_source import Budgets, LeavingNode, NodePod, Removal
 from policies.model.cluster_kinds import POD
 from policies.model.scaling import KARPENTER_NODE_LABEL
+from policies.scheduler.binding import TieBreaker
 from policies.scheduler.index import ClusterIndex
 
 #: The reasons for which nodes go, as budgets of NodePools name them.
@@ -55,7 +49,7 @@ class Consolidations:
 
     pools: Sequence[NodePool]  #: The NodePools, in the order in which they are tried.
     types: Sequence[InstanceType]  #: All instance types there are.
-    choose: Callable[[Sequence[str]], str]  #: Chooses one of several domains or zones that are equally good.
+    choose: TieBreaker  #: Chooses one of several domains or zones that are equally good.
     left: int  #: How many more pods are tried elsewhere.
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:
@@ -145,10 +139,8 @@ class Consolidations:
                 left.remove(*POD, pod.namespace, pod.name)
             left.nodes.remove(each.node.name)
         self.left -= len(pods)
-        waiting = [
-            PendingPod(pod.pod.name, pod.request, pod.owner) for pod in pods if pod.request is not None
-        ]
-        found = Provisioner(left, waiting, self.pools, self.types, self.choose).run(lambda: False)
+        waiting = [QueuedPod(pod.pod.name, pod.request, pod.owner) for pod in pods if pod.request is not None]
+        found = Provisioner(left, waiting, self.pools, self.types, self.choose).run(never)
         if found.failed or len(found.present) + sum(len(each.pods) for each in found.claims) < len(waiting):
             return WhyKept.NO_PLACE
         if not found.claims:

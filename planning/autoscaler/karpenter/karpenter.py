@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from planning.autoscaler.autoscaler import NewNode, ScaledUp, Unhelped
 from planning.autoscaler.karpenter.consolidation import Consolidations
 from planning.autoscaler.karpenter.node_pool import (
     NODES,
@@ -19,16 +18,20 @@ from planning.autoscaler.karpenter.pending import NO_PREFERENCE, Wishes, strict_
 from planning.autoscaler.karpenter.provisioning import Provisioned, Provisioner, launched
 from planning.autoscaler.karpenter.requirements import NONE, combine, conflict
 from planning.autoscaler.karpenter.topology import tolerates
-from planning.autoscaler.node_group import (
+from planning.simulation.autoscaled import (
     DAEMONS,
     AutoscalerName,
-    GroupState,
+    GroupSize,
+    NewNode,
     RelaxedPreference,
+    Unhelped,
 )
-from planning.autoscaler.pod_groups import PendingPod
+from planning.simulation.cluster_simulation import QueuedPod, never
+from planning.simulation.node_source import NewNodes
 from policies.model.pod import Pod
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.topology_keys import ZONE
+from policies.scheduler.binding import TieBreaker
 from policies.scheduler.index import ClusterIndex
 
 #: What Karpenter looks at besides, and is not part of this.
@@ -67,10 +70,10 @@ class Karpenter:
         """With how many instance types a pod may be compared."""
         return sum(len(pool.types) for pool in self.pools)
 
-    def states(self) -> tuple[GroupState, ...]:
-        """Return its NodePools, as they are reported."""
+    def states(self) -> tuple[GroupSize, ...]:
+        """Return its NodePools as they are."""
         return tuple(
-            GroupState(
+            GroupSize(
                 name=pool.name,
                 origin="document",
                 zone=_only_value(pool, ZONE),
@@ -79,6 +82,9 @@ class Karpenter:
             )
             for pool in self.pools
         )
+
+    def rooms(self) -> None:
+        """Return None: pods decide which instance type a node has."""
 
     def domains(self, key: str, pod: Pod) -> set[str]:
         """Return the domains of a label in which nodes may come for a pod, by their labels and taints.
@@ -96,7 +102,7 @@ class Karpenter:
                     found |= allowed.values if allowed.is_listed else set()
         return found
 
-    def not_modeled(self, pods: Iterable[PendingPod]) -> tuple[str, ...]:
+    def not_modeled(self, pods: Iterable[QueuedPod]) -> tuple[str, ...]:
         """Return the names of what else it looks at for some pods."""
         unpriced = any(offering.price is None for kind in self.types for offering in kind.offerings)
         stored = any(pod.request.pod.volumes is not NO_VOLUMES for pod in pods)
@@ -125,7 +131,7 @@ class Karpenter:
         )
         return replace(self, pools=pools, types=tuple(lasting.values()))
 
-    def removals(self, choose: Callable[[Sequence[str]], str], most_tried: int) -> Consolidations:
+    def removals(self, choose: TieBreaker, most_tried: int) -> Consolidations:
         """Return the nodes that it removes, round after round.
 
         Args:
@@ -134,13 +140,13 @@ class Karpenter:
         """
         return Consolidations(self.pools, self.types, choose, most_tried)
 
-    def run(
+    def nodes_for(
         self,
         cluster: ClusterIndex,
-        pods: Iterable[PendingPod],
-        choose: Callable[[Sequence[str]], str],
-        stop: Callable[[], bool] = lambda: False,
-    ) -> ScaledUp:
+        pods: Iterable[QueuedPod],
+        choose: TieBreaker,
+        stop: Callable[[], bool] = never,
+    ) -> NewNodes:
         """Return the nodes of one round: those that Karpenter adds at once for all pods that wait.
 
         Args:
@@ -151,10 +157,10 @@ class Karpenter:
         """
         waiting = list(pods)
         if not waiting:
-            return ScaledUp(loops=(), nodes=(), unhelped=(), complete=True)
+            return NewNodes(loops=(), nodes=(), unhelped=(), complete=True)
         provisioner = Provisioner(cluster, waiting, self.pools, self.types, choose)
         found = provisioner.run(stop)
-        return ScaledUp(
+        return NewNodes(
             loops=(),
             nodes=tuple(launched(found.claims, cluster, choose)),
             unhelped=tuple(_unhelped(found, waiting)),
@@ -176,7 +182,7 @@ def _without(kind: InstanceType, key: str, domain: str) -> InstanceType:
     return replace(kind, offerings=tuple(each for each in kind.offerings if each.zone != domain))
 
 
-def _unhelped(found: Provisioned, pods: Sequence[PendingPod]) -> Iterator[Unhelped]:
+def _unhelped(found: Provisioned, pods: Sequence[QueuedPod]) -> Iterator[Unhelped]:
     """Yield the pods for which no node is added, alike ones together."""
     alike: dict[tuple[int, tuple[tuple[str, str], ...]], list[str]] = {}
     for number, pod in enumerate(pods):

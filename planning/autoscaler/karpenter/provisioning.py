@@ -31,8 +31,8 @@ from planning.autoscaler.karpenter.requirements import (
 )
 from planning.autoscaler.karpenter.topology import CountedGroup, DomainUniverse, narrowed, tolerates
 from planning.autoscaler.karpenter.topology_groups import TopologyGroups
-from planning.autoscaler.node_group import ScaledGroup
-from planning.autoscaler.pod_groups import PendingPod
+from planning.simulation.autoscaled import NewNode
+from planning.simulation.cluster_simulation import QueuedPod
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.container_needs import HostPort
 from policies.model.node import Node
@@ -99,7 +99,7 @@ class Provisioner:
     def __init__(
         self,
         cluster: ClusterIndex,
-        pods: Sequence[PendingPod],
+        pods: Sequence[QueuedPod],
         pools: Sequence[NodePool],
         types: Sequence[InstanceType],
         choose: Callable[[Sequence[str]], str],
@@ -260,8 +260,8 @@ def _unsatisfied(group: CountedGroup) -> str:
 
 def launched(
     claims: Iterable[NewClaim], cluster: ClusterIndex, choose: Callable[[Sequence[str]], str]
-) -> Iterator[tuple[Node, ScaledGroup]]:
-    """Yield the node that each claim becomes, with its NodePool as a group."""
+) -> Iterator[NewNode]:
+    """Yield the node that each claim becomes."""
     numbers = defaultdict[str, Iterator[int]](lambda: count(1))
     for claim in claims:
         pool = claim.pool
@@ -273,5 +273,4 @@ def launched(
         name = next(name for name in names if cluster.nodes.find(name) is None)
         labels = node_labels(pool, kind, offering, claim.labels, name)
         node = Node(name, labels, pool.taints, unschedulable=False, allocatable=dict(kind.allocatable))
-        group = ScaledGroup(name=pool.name, template=node, capacity=kind.capacity, size=0, max_size=0)
-        yield node, group
+        yield NewNode(node=node, group=pool.name)

@@ -34,7 +34,8 @@ from policies.pods.placement import (
 from policies.scheduler.binding import SchedulingAttempt
 
 if TYPE_CHECKING:
-    from planning.simulation.autoscaling import Autoscaled, Autoscaling
+    from planning.simulation.autoscaled import Autoscaled
+    from planning.simulation.autoscaling import Autoscaling
 
 #: The rule that an object breaks which cannot be rolled out or scaled.
 NOT_ROLLED_OUT: Final = "not-rolled-out"

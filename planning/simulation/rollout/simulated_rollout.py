@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planning.autoscaler.node_group import AutoscalerName
-from planning.autoscaler.sources import NodeAutoscaler
-from planning.simulation.autoscaling import Autoscaled, Autoscaling
+from planning.simulation.autoscaled import Autoscaled, AutoscalerName
+from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.node_source import NodeSource
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout, with_nodes
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
@@ -53,7 +53,7 @@ def roll_out(
     settings: RolloutSettings,
     *,
     namespace: str = "",
-    autoscaler: NodeAutoscaler | None = None,
+    autoscaler: NodeSource | None = None,
     played: Rollout | None = None,
 ) -> SimulatedRollout:
     """Roll out or scale an object; find what would make a rollout complete that does not.

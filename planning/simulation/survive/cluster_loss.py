@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated
 
-from planning.simulation.autoscaling import Autoscaled
+from planning.simulation.autoscaled import Autoscaled
 from planning.simulation.survive.damage import Damage, DomainImpact, WorkloadDamage
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs
 from policies.model.version import KubernetesVersion

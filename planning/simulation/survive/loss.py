@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Self
 
-from planning.autoscaler.sources import NodeAutoscaler
-from planning.simulation.autoscaling import Autoscaled
+from planning.simulation.autoscaled import Autoscaled
+from planning.simulation.node_source import NodeSource
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
@@ -26,7 +26,7 @@ class LossOptions:
     others: int = MOST_OTHERS
     #: What adds nodes for pods that are pending after a loss; None for nothing. No verdict or damage counts
     #: these nodes.
-    autoscaler: NodeAutoscaler | None = None
+    autoscaler: NodeSource | None = None
     domain: str | None = None  #: The only domain of a cluster that is lost; None for each in turn.
 
 

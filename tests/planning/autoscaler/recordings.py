@@ -12,8 +12,9 @@ from planning.autoscaler.autoscaler import ClusterAutoscaler
 from planning.autoscaler.cluster_facts import ClusterFacts
 from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.packing import Packing
-from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, group_pods
+from planning.autoscaler.pod_groups import LOWEST_PRIORITY, group_pods
 from planning.autoscaler.scale_up import Considered, best_options, consider, scale_up
+from planning.simulation.cluster_simulation import QueuedPod
 from planning.simulation.scheduling_queue import queue_pods
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import AutoscalerSettings, CloudProvider, Expander, GroupPriority
@@ -33,7 +34,7 @@ class RecordedCluster:
     """A cluster of a recording, its pending pods and its Cluster Autoscaler."""
 
     index: ClusterIndex
-    pods: list[PendingPod]
+    pods: list[QueuedPod]
     autoscaler: ClusterAutoscaler
 
 
@@ -51,7 +52,7 @@ def read_case(case: Mapping[str, Any]) -> RecordedCluster:
         if key not in requests:
             requests[key] = queue_pods([(FieldPath(), obj)], context, UNREAD_PODS).pods[0].request
         owners = obj["metadata"].get("ownerReferences", [{}])
-        pods.append(PendingPod(obj["metadata"]["name"], requests[key], owners[0].get("uid", "")))
+        pods.append(QueuedPod(obj["metadata"]["name"], requests[key], owners[0].get("uid", "")))
     groups = tuple(_group(group) for group in case["groups"])
     settings = case["settings"]
     autoscaler = ClusterAutoscaler(
@@ -79,7 +80,7 @@ def _group(raw: Mapping[str, Any]) -> ScaledGroup:
     )
 
 
-def kinds(pods: Iterable[PendingPod]) -> dict[str, int]:
+def kinds(pods: Iterable[QueuedPod]) -> dict[str, int]:
     """Return how many pods there are of each kind: the names of those that are alike differ at the end."""
     return dict(sorted(Counter(pod.name.rpartition("-")[0] for pod in pods).items()))
 
@@ -129,5 +130,5 @@ def _rejected(cluster: RecordedCluster, found: Considered) -> dict[str, Any]:
 
 def all_loops(cluster: RecordedCluster) -> list[dict[str, int]]:
     """Return the nodes that each loop adds, of which the first option with the least waste is taken."""
-    found = cluster.autoscaler.run(cluster.index, cluster.pods, lambda tied: tied[0])
+    found = cluster.autoscaler.nodes_for(cluster.index, cluster.pods, lambda tied: tied[0])
     return [dict(loop.nodes) for loop in found.loops]

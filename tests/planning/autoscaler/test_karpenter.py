@@ -12,8 +12,8 @@ import pytest
 from planning.autoscaler.karpenter.karpenter import Karpenter
 from planning.autoscaler.karpenter.pending import Wishes
 from planning.autoscaler.karpenter.provisioning import Provisioned, Provisioner
-from planning.autoscaler.pod_groups import PendingPod
 from planning.autoscaler.sources import read_autoscaler
+from planning.simulation.cluster_simulation import QueuedPod
 from planning.simulation.scheduling_queue import queue_pods
 from policies.config.context import AdmissionContext
 from policies.config.policy_set import PolicySet
@@ -125,7 +125,7 @@ def provision(
     for number, obj in enumerate(waiting):
         if id(obj) not in requests:
             requests[id(obj)] = queue_pods([(FieldPath(), obj)], context, UNREAD_PODS).pods[0].request
-        made.append(PendingPod(f"p{number}", requests[id(obj)]))
+        made.append(QueuedPod(f"p{number}", requests[id(obj)]))
     provisioner = Provisioner(index, made, karpenter.pools, karpenter.types, min)
     return provisioner.run(lambda: False), karpenter
 
@@ -487,16 +487,17 @@ def test_launched_nodes(
     karpenter = read([pool, document], index)
     context = AdmissionContext(cluster=index, policies=PolicySet(()))
     request = queue_pods([(FieldPath(), waiting[0])], context, UNREAD_PODS).pods[0].request
-    found = karpenter.run(index, [PendingPod("p", request)], min)
+    found = karpenter.nodes_for(index, [QueuedPod("p", request)], min)
 
-    ((node, group),) = found.nodes
+    (new,) = found.nodes
+    node = new.node
     assert expected == tuple(node.labels[key] for key in (TYPE, CAPACITY, ZONE))
     assert {
         "tier": "gold",
         HOST: "default-new-1",
         "karpenter.sh/nodepool": "default",
     }.items() <= node.labels.items()
-    assert group.name == "default"
+    assert new.group == "default"
     assert ["taints of PreferNoSchedule"] == [each.preference for each in found.given_up]
 
 

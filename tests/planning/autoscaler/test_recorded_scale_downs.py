@@ -10,8 +10,8 @@ import pytest
 
 from planning.autoscaler.autoscaler import take_now
 from planning.autoscaler.node_group import ScaledGroup
-from planning.autoscaler.removal import WhyKept
 from planning.autoscaler.unneeded import find_unneeded
+from planning.simulation.autoscaled import WhyKept
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rescheduling import Rescheduling

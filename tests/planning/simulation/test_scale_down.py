@@ -9,9 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
-from planning.autoscaler.sources import NodeAutoscaler, read_autoscaler
+from planning.autoscaler.sources import read_autoscaler
+from planning.simulation.autoscaled import ScaledDown
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.scale_down import ScaledDown, scale_down
+from planning.simulation.node_source import NodeSource
+from planning.simulation.scale_down import scale_down
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.pods.known_pods import UNREAD_PODS
@@ -103,7 +105,7 @@ def pool(*budgets: str, priced: bool = True, **disruption: Any) -> list[dict[str
     ]
 
 
-def _read(documents: Sequence[dict[str, Any]], index: ClusterIndex) -> NodeAutoscaler:
+def _read(documents: Sequence[dict[str, Any]], index: ClusterIndex) -> NodeSource:
     text = "\n---\n".join(orjson.dumps(each).decode() for each in documents)
     objects = [entry for document in load_strictly(text, "f.yaml") for entry in objects_or_itself(document)]
     return read_autoscaler(objects, index)

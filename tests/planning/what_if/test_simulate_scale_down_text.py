@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from planning.autoscaler.removal import WhyKept, WhyRemoved
-from planning.simulation.scale_down import ScaledDown
+from planning.simulation.autoscaled import ScaledDown, WhyKept, WhyRemoved
 from planning.text.scale_down_text import _GOES, _STAYS, scaled_down_text
 from policies.reports.terminal import print_all
 from tests.builders import ZONE, a_node

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from planning.autoscaler.node_group import AutoscalerName
+from planning.simulation.autoscaled import AutoscalerName
 from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.rollout.simulated_rollout import roll_out

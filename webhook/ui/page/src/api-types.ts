@@ -481,8 +481,6 @@ export interface WithNewNodes {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
-  /** The same as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
@@ -493,6 +491,8 @@ export interface WithNewNodes {
   notModeled: string[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
+  /** The new nodes as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
 }
 
 /** A pod that got a node. */
@@ -571,30 +571,18 @@ export interface GroupSize {
   maxSize: number | null;
 }
 
-/** A node that was added. */
+/** A node that is added. */
 export interface NewNode {
-  /** Its name, which is made up. */
-  name: string;
   /** Its node group, or its NodePool. */
   group: string;
+  /** Its name, which is made up. */
+  name: string;
   /** Its zone; empty without one. */
   zone: string;
   /** Its instance type; empty where no label says it. */
   instanceType: string;
   /** How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it. */
   capacityType: string;
-}
-
-/** Nodes that actions changed or added, all alike but for their names. */
-export interface ChangedNodes {
-  /** Their names. */
-  names: string[];
-  /** Whether they are unschedulable. */
-  cordoned: boolean;
-  /** Their taints. */
-  taints: Taint[];
-  /** Their labels, but for "kubernetes.io/hostname": that is the name of a new node, and stays of another. */
-  labels: Record<string, string>;
 }
 
 /** Pods that are alike and for which no node was added. */
@@ -611,6 +599,18 @@ export interface RelaxedPreference {
   preference: string;
   /** How many pods. */
   pods: number;
+}
+
+/** Nodes that actions changed or added, all alike but for their names. */
+export interface ChangedNodes {
+  /** Their names. */
+  names: string[];
+  /** Whether they are unschedulable. */
+  cordoned: boolean;
+  /** Their taints. */
+  taints: Taint[];
+  /** Their labels, but for "kubernetes.io/hostname": that is the name of a new node, and stays of another. */
+  labels: Record<string, string>;
 }
 
 /** One constraint. */
@@ -1675,8 +1675,6 @@ export interface Autoscaled {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
-  /** The same as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
@@ -1687,6 +1685,8 @@ export interface Autoscaled {
   notModeled: string[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
+  /** The new nodes as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
 }
 
 /** Nodes that an autoscaler removes. */
@@ -1907,8 +1907,6 @@ export interface ClusterWithNewNodes {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
-  /** The same as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
@@ -1919,6 +1917,8 @@ export interface ClusterWithNewNodes {
   notModeled: string[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
+  /** The new nodes as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
 }
 
 /** The pods that lose their node, in the order in which they are scheduled again. */
@@ -2685,8 +2685,6 @@ export interface LossWithNewNodes {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
-  /** The same as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
@@ -2697,6 +2695,8 @@ export interface LossWithNewNodes {
   notModeled: string[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
   karpenterNodes: number;
+  /** The new nodes as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
 }
 
 /** A workload without a number of replicas that could survive. */
