@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -33,6 +34,7 @@ class NewNode:
 
     node: Annotated[Node, INTERNAL]  #: The node; its name is made up.
     group: str  #: Its node group, or its NodePool.
+    price: float | None = None  #: What an hour of it costs; null where that is not known.
 
     @property
     @sent
@@ -126,6 +128,13 @@ class Autoscaled:
     def changed_nodes(self) -> list[ChangedNodes]:
         """The new nodes as they are, those that are alike together."""
         return alike_nodes(each.node for each in self.nodes)
+
+    @property
+    @sent
+    def cost_per_hour(self) -> float | None:
+        """What an hour of the new nodes costs; null where the price of one is not known."""
+        prices = [each.price for each in self.nodes if each.price is not None]
+        return math.fsum(prices) if len(prices) == len(self.nodes) else None
 
     def then(self, other: Autoscaled) -> Autoscaled:
         """Return these steps and those of the same autoscaler after them, for other pods."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
 from planning.simulation.actions import ChangedNodes
+from planning.simulation.autoscaled import NewNode
 from planning.simulation.events import Event
 from planning.simulation.release_diff import WorkloadDiff
 from policies.manifests.edits import Edit
@@ -232,15 +233,6 @@ class WorkloadOutcome:
         return self.verdicts[0]
 
 
-class AddedNode(NamedTuple):
-    """A node that an autoscaler adds."""
-
-    name: str  #: Its name.
-    group: str  #: The node group or NodePool that it comes from.
-    zone: str  #: Its zone; empty without one.
-    price: float | None  #: What it costs an hour; null where that is not known.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesOutcome:
     """What becomes of the nodes."""
@@ -251,7 +243,7 @@ class NodesOutcome:
     drained: tuple[str, ...] = ()  #: Those of which every pod that can go is gone.
     #: Those with another cordon, taints or labels, alike ones together.
     changed: tuple[ChangedNodes, ...] = ()
-    added: tuple[AddedNode, ...] = ()  #: Those that an autoscaler adds.
+    added: tuple[NewNode, ...] = ()  #: Those that an autoscaler adds.
     created: tuple[str, ...] = ()  #: Those that events add.
     removed: tuple[str, ...] = ()  #: Those that an autoscaler removes.
     cost_per_hour: float | None = None  #: What the added ones cost more than the removed; null if not known.

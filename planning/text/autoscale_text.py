@@ -56,6 +56,8 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
     yield Text(f"{plural(len(scaled.nodes), 'node')}: {listed([node.name for node in scaled.nodes])}")
     if scaled.autoscaler is AutoscalerName.KARPENTER:
         yield _by_type(scaled)
+        if scaled.cost_per_hour is not None:
+            yield Text(f"They cost {scaled.cost_per_hour:,.3f} an hour.")
         return
     table = plain_table("NODE GROUP", "ZONE", *numbers("NODES", "ADDED", "MAX"))
     yield add_rows(table, (_grown(group) for group in scaled.groups if group.added))

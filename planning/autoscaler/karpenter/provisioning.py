@@ -273,4 +273,4 @@ def launched(
         name = next(name for name in names if cluster.nodes.find(name) is None)
         labels = node_labels(pool, kind, offering, claim.labels, name)
         node = Node(name, labels, pool.taints, unschedulable=False, allocatable=dict(kind.allocatable))
-        yield NewNode(node=node, group=pool.name)
+        yield NewNode(node=node, group=pool.name, price=offering.price)

@@ -458,29 +458,29 @@ def test_node_pools(
 
 
 @pytest.mark.parametrize(
-    ("types", "spec", "expected"),
+    ("types", "spec", "expected", "price"),
     [
         pytest.param(
-            [a_type("dear", cpu=2, price=3), a_type("cheap", cpu=8, price=2)], {}, ("cheap", "spot", "z1"),
+            [a_type("dear", cpu=2, price=3), a_type("cheap", cpu=8, price=2)], {}, ("cheap", "spot", "z1"), 2,
             id="the cheapest",
         ),
         pytest.param(
             [a_type("dear", cpu=8, price=3), a_type("small", cpu=1, price=2)], {"cpu": "2"},
-            ("dear", "spot", "z1"), id="the cheapest with room for the pods",
+            ("dear", "spot", "z1"), 3, id="the cheapest with room for the pods",
         ),
         pytest.param(
             [{**a_type("large", cpu=8), "offerings": [{"zones": ["z2"]}]}, a_type("small", cpu=2)], {},
-            ("small", "spot", "z1"), id="the smallest if a price is missing",
+            ("small", "spot", "z1"), 1, id="the smallest if a price is missing",
         ),
         pytest.param(
-            [a_type()], {"nodeSelector": {ZONE: "z3"}}, ("m", "on-demand", "z3"), id="where it is offered"
+            [a_type()], {"nodeSelector": {ZONE: "z3"}}, ("m", "on-demand", "z3"), 1, id="where it is offered"
         ),
     ],
 )  # fmt: skip
 def test_launched_nodes(
-    types: list[dict[str, Any]], spec: dict[str, Any], expected: tuple[str, str, str]
+    types: list[dict[str, Any]], spec: dict[str, Any], expected: tuple[str, str, str], price: float
 ) -> None:
-    """A node is of one instance type, with the labels of its NodePool, of the type and of the offering."""
+    """A node is of one instance type, with the labels of its NodePool, type and offering, and its price."""
     index, waiting = ClusterIndex(), pods(1, **spec)
     document = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "InstanceTypes", "instanceTypes": types}
     pool = a_pool(labels=GOLD, taints=[SOFT_TAINT])
@@ -497,7 +497,7 @@ def test_launched_nodes(
         HOST: "default-new-1",
         "karpenter.sh/nodepool": "default",
     }.items() <= node.labels.items()
-    assert new.group == "default"
+    assert ("default", price) == (new.group, new.price)
     assert ["taints of PreferNoSchedule"] == [each.preference for each in found.given_up]
 
 

@@ -405,3 +405,17 @@ def test_deletion_costs_add_no_node(folder: Path) -> None:
     )
 
     assert (2, True) == (code, "--autoscale and --deletion-costs exclude each other" in errors)
+
+
+@pytest.mark.parametrize(("price", "cost"), [(0.19, 0.76), (None, None)])
+def test_cost_of_new_nodes(folder: Path, node_pool: Path, price: float | None, cost: float | None) -> None:
+    """What an hour of the new nodes costs is said where all prices are known, of each and in all."""
+    pool, types, _ = yaml.safe_load_all(node_pool.read_text())
+    pool["spec"]["template"]["spec"]["requirements"][0]["values"] = ["a", "b"]
+    types["instanceTypes"][0]["offerings"][0] |= {} if price is None else {"price": price}
+    node_pool.write_text(yaml.safe_dump_all([pool, types]))
+    scaled = _answer(folder, str(node_pool))["autoscaled"]
+    _, text, _ = _run(folder, "--autoscale", str(node_pool))
+
+    assert (cost, {price}) == (scaled["costPerHour"], {each["price"] for each in scaled["nodes"]})
+    assert ("an hour" in text) == (cost is not None)

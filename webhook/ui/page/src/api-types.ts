@@ -493,6 +493,8 @@ export interface WithNewNodes {
   karpenterNodes: number;
   /** The new nodes as they are, those that are alike together. */
   changedNodes: ChangedNodes[];
+  /** What an hour of the new nodes costs; null where the price of one is not known. */
+  costPerHour: number | null;
 }
 
 /** A pod that got a node. */
@@ -575,6 +577,8 @@ export interface GroupSize {
 export interface NewNode {
   /** Its node group, or its NodePool. */
   group: string;
+  /** What an hour of it costs; null where that is not known. */
+  price: number | null;
   /** Its name, which is made up. */
   name: string;
   /** Its zone; empty without one. */
@@ -1687,6 +1691,8 @@ export interface Autoscaled {
   karpenterNodes: number;
   /** The new nodes as they are, those that are alike together. */
   changedNodes: ChangedNodes[];
+  /** What an hour of the new nodes costs; null where the price of one is not known. */
+  costPerHour: number | null;
 }
 
 /** Nodes that an autoscaler removes. */
@@ -1919,6 +1925,8 @@ export interface ClusterWithNewNodes {
   karpenterNodes: number;
   /** The new nodes as they are, those that are alike together. */
   changedNodes: ChangedNodes[];
+  /** What an hour of the new nodes costs; null where the price of one is not known. */
+  costPerHour: number | null;
 }
 
 /** The pods that lose their node, in the order in which they are scheduled again. */
@@ -2697,6 +2705,8 @@ export interface LossWithNewNodes {
   karpenterNodes: number;
   /** The new nodes as they are, those that are alike together. */
   changedNodes: ChangedNodes[];
+  /** What an hour of the new nodes costs; null where the price of one is not known. */
+  costPerHour: number | null;
 }
 
 /** A workload without a number of replicas that could survive. */
