@@ -29,7 +29,7 @@ documentation of the rule's module, and its examples are run as tests.
   Without them it does not run.
 - **Node groups decide it**: with [those of an autoscaler](../../autoscale.md#rules-of-the-linter)
   (`--autoscale`) it goes by the nodes that come.
-- **Fix**: `evenkeel fix` can correct what the rule finds.
+- **Fix**: `evenkeel lint --fix` can correct what the rule finds.
 - **Opt-in**: the rule runs only if `--enable` or `--select` names it, or if a SpreadPolicy sets its severity.
 
 `--select` and `--ignore` choose rules for one run, `evenkeel.dev/ignore` [exempts one

@@ -60,7 +60,7 @@ class Finding:
     message: str  #: What was found, with its numbers.
     rule: str  #: The id of the rule.
     title: str = ""  #: Kind and name of the object; empty where there is none.
-    fixable: bool = False  #: Whether ``evenkeel fix`` can fix it.
+    fixable: bool = False  #: Whether ``evenkeel lint --fix`` can fix it.
     builds: tuple[Build, ...] = ()  #: The kustomizations that have it, where it was found in what they build.
     #: How many kustomizations are built from the file, those with the finding included.
     used_in_builds: int = 0

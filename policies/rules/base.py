@@ -15,7 +15,7 @@ The constants say the rest:
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``NEEDS_PROFILE``: whether it looks at the profile of the pods' scheduler, ``Context.profiles_of``.
-- ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
+- ``FIXABLE``: whether its problems carry edits that ``evenkeel lint --fix`` may make.
 - ``DECIDABLE``: whether the nodes that an autoscaler adds decide it, where its node groups are known.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings (``DocumentFields``) with defaults; its docstring names each.
@@ -306,7 +306,7 @@ def unknown_rule(rule_id: str) -> str:
     >>> unknown_rule("max-skew-not-positiv")
     'unknown rule "max-skew-not-positiv", did you mean "max-skew-not-positive"?'
     >>> unknown_rule("a")
-    'unknown rule "a"; evenkeel rule lists all'
+    'unknown rule "a"; evenkeel lint --explain lists all'
     """
     known = list(all_rules())
     # People remember words of a name; a letter or two are in many.
@@ -315,7 +315,7 @@ def unknown_rule(rule_id: str) -> str:
         or [name for name in known if rule_id in name and len(rule_id) >= _REMEMBERED][:3]
     )
     meant = " or ".join(f'"{name}"' for name in close)
-    hint = f", did you mean {meant}?" if close else "; evenkeel rule lists all"
+    hint = f", did you mean {meant}?" if close else "; evenkeel lint --explain lists all"
     return f"unknown rule {shown(rule_id)}{hint}"
 
 

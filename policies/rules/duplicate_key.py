@@ -43,7 +43,7 @@ whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix
-Keep one of the values, or merge both. `evenkeel fix` does not change values of duplicate keys.
+Keep one of the values, or merge both. `evenkeel lint --fix` does not change values of duplicate keys.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ matchLabelKeys: [pod-template-hash]
 
 ## How to fix
 Use the key in one of them only: `labelSelector` says which pods count, `matchLabelKeys` distinguishes
-revisions. `evenkeel fix` removes it from `matchLabelKeys` if the selector requires exactly the value that
-the template has.
+revisions. `evenkeel lint --fix` removes it from `matchLabelKeys` if the selector requires exactly the value
+that the template has.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
-List each key once. `evenkeel fix` takes the repeats away.
+List each key once. `evenkeel lint --fix` takes the repeats away.
 """
 
 from __future__ import annotations

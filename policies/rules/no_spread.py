@@ -25,8 +25,8 @@ topologySpreadConstraints:
 ```
 
 ## How to fix
-Add `topologySpreadConstraints`; `evenkeel fix --inject --policy builtin:soft-spread` writes soft ones over
-zones and nodes.
+Add `topologySpreadConstraints`; `evenkeel lint --fix --inject --policy builtin:soft-spread` writes soft ones
+over zones and nodes.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ spec:
 ```
 
 ## How to fix
-Add the label that the message names to the constraint's `matchLabelKeys`. `evenkeel fix` does. The scheduler
-then counts each revision by itself.
+Add the label that the message names to the constraint's `matchLabelKeys`. `evenkeel lint --fix` does. The
+scheduler then counts each revision by itself.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ topologySpreadConstraints:
 ```
 
 ## How to fix
-Select labels of the pod template, preferably those of the workload's own selector. `evenkeel fix` writes
-that selector, unless the constraint selects the pods of another workload: that may be intended.
+Select labels of the pod template, preferably those of the workload's own selector. `evenkeel lint --fix`
+writes that selector, unless the constraint selects the pods of another workload: that may be intended.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ matchLabelKeys: [pod-template-hash]
 
 ## How to fix
 Select the labels of the workload's own selector, or for a Job, a CronJob or a Pod, which have none to copy, a
-label of the template that no other pods have. `evenkeel fix` writes the workload's selector where it selects
-the template. (The selector of a Job is generated, with a value that is not known before.)
+label of the template that no other pods have. `evenkeel lint --fix` writes the workload's selector where it
+selects the template. (The selector of a Job is generated, with a value that is not known before.)
 """
 
 from __future__ import annotations

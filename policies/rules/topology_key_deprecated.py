@@ -33,7 +33,7 @@ whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix
-Write the new name. `evenkeel fix` does, unless the list already has the new key with the same
+Write the new name. `evenkeel lint --fix` does, unless the list already has the new key with the same
 `whenUnsatisfiable` (then delete one of the two) or the known nodes do not carry it.
 """
 

@@ -38,9 +38,9 @@ whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix
-Use the name in the message, or else a label that nodes have. `evenkeel fix` writes the name unless another
-constraint has it or no node of the cluster does. If your nodes do carry this label, list it in the `topology`
-of a SpreadPolicy, or lint with `--cluster`.
+Use the name in the message, or else a label that nodes have. `evenkeel lint --fix` writes the name unless
+another constraint has it or no node of the cluster does. If your nodes do carry this label, list it in the
+`topology` of a SpreadPolicy, or lint with `--cluster`.
 """
 
 from __future__ import annotations

@@ -127,13 +127,13 @@ def test_lint(root: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
     assert [] == [form for form, text in reports.items() if not list(_reported(text, form))]
 
 
-@pytest.mark.parametrize("option", [(), ("--diff",)], ids=["fix", "fix --diff"])
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
 @pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
-def test_fix(root: Path, given: tuple[str, ...], option: tuple[str, ...]) -> None:
+def test_fix(root: Path, given: tuple[str, ...], option: str) -> None:
     """It ends with 2 and says why."""
     if "--helm" in given:
         given = given[:1]  # It renders no charts anyway.
-    done = evenkeel("fix", *given, *option, folder=root)
+    done = evenkeel("lint", *given, option, folder=root)
 
     assert (2, b"") == (done.returncode, done.stdout), done.stderr
     assert b"skipped" in done.stderr or "--select" in given

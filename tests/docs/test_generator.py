@@ -79,14 +79,12 @@ def test_values_of_the_chart() -> None:
 def test_examples_are_run() -> None:
     """Output is replaced by what the commands print; blocks of commands alone stay as they are."""
     path = Path("page.md")
-    run = (
-        "```console\n$ evenkeel fix \\\n    catalog.yaml   # nothing to fix\nold\n$ evenkeel --version\n```\n"
-    )
-    text = f"{run}```console\n$ evenkeel gone\n```\n"
+    first = "```console\n$ evenkeel lint --fix \\\n    catalog.yaml   # nothing to fix\n"
+    text = f"{first}old\n$ evenkeel --version\n```\n```console\n$ evenkeel gone\n```\n"
 
     new = terminal.refreshed({path: text})[path]
 
-    assert new.startswith("```console\n$ evenkeel fix \\\n    catalog.yaml   # nothing to fix\n")
+    assert new.startswith(first)
     assert "old" not in new
     assert re.search(r"^\$ evenkeel --version\nevenkeel \d", new, re.MULTILINE)
     assert new.endswith("```console\n$ evenkeel gone\n```\n")
@@ -95,12 +93,12 @@ def test_examples_are_run() -> None:
 def test_examples_may_change_files() -> None:
     """Commands of one block run in one copy of the examples; errors are shown too."""
     path, before = Path("page.md"), (terminal.EXAMPLES / "cart.yaml").read_text()
-    text = "```console\n$ evenkeel fix cart.yaml\nx\n$ evenkeel fix --diff cart.yaml gone.yaml\n```\n"
+    text = "```console\n$ evenkeel lint --fix cart.yaml\nx\n$ evenkeel lint --diff cart.yaml gone.yaml\n```\n"
 
     new = terminal.refreshed({path: text})[path]
 
     assert "+          matchLabels" not in new
-    assert "gone.yaml" in new.partition("$ evenkeel fix --diff")[2].partition("\n")[2]
+    assert "gone.yaml" in new.partition("$ evenkeel lint --diff")[2].partition("\n")[2]
     assert before == (terminal.EXAMPLES / "cart.yaml").read_text()
 
 

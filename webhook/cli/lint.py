@@ -21,8 +21,8 @@ from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import plural
 from webhook.cli.answers import report_about
-from webhook.cli.command import Command, LintOption
-from webhook.cli.completing import complete_formats
+from webhook.cli.command import Command, LintOption, is_given
+from webhook.cli.completing import complete_formats, complete_rules
 from webhook.cli.manifest_options import NO_CONFIG, manifest_options, rule_options
 from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.terminal import ExitCode, finish, note, progress
@@ -30,8 +30,6 @@ from webhook.lint.reports import FORMATS, PAGE, TEXTS, Output, lines_of, parse_o
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
-    from policies.lint.run import LintResult
-    from policies.manifests import skipped as manifests_skipped
     from policies.model.scaling import ScaleUps
     from policies.reports.lint import run as lint_run
     from policies.reports.lint import text as lint_text
@@ -50,8 +48,16 @@ helm template shop | evenkeel lint -
 evenkeel lint --policy policy.yaml --cluster cluster.json --fail-on warning
 evenkeel lint --live --context staging deploy
 evenkeel lint --autoscale node-groups.yaml --cluster cluster.yaml deploy
+evenkeel lint --diff deploy                         # what --fix would write
+evenkeel lint --fix --inject --policy builtin:soft-spread web.yaml
+evenkeel lint --fix - < web.yaml > fixed.yaml
+evenkeel lint --explain no-spread
 evenkeel lint --write-baseline evenkeel-baseline.json
 """
+#: The options that say how a report is made, or what is read for it alone.
+_OF_REPORTS: Final = (
+    "formats", "min_severity", "quiet", "write_baseline", "autoscaled", "values", "settings", "helm",
+)  # fmt: skip
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
@@ -87,6 +93,16 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     complete_formats,
     "wide: also the rules that did not run, and the number of findings of each rule.",
 )
+@click.option("--fix", "fixes", is_flag=True, help="Correct in the files what can be corrected safely.")
+@click.option("--diff", "shows_diff", is_flag=True, help="Print as a diff what --fix would do.")
+@click.option(
+    "--inject", is_flag=True,
+    help="With --fix or --diff: also write the policies' default constraints into workloads that have none.",
+)  # fmt: skip
+@click.option(
+    "--explain", "explained", is_flag=False, flag_value="", metavar="RULES", shell_complete=complete_rules,
+    help="Print the documentation of these rules (comma-separated), or without RULES the list of all.",
+)  # fmt: skip
 @click.pass_context
 def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) -> None:  # click calls it
     """Check manifests for invalid, ineffective or unsatisfiable topology spread constraints.
@@ -97,10 +113,30 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     one run are analyzed together: autoscalers, disruption budgets and Services are matched to their
     workloads. Every report lists what was skipped.
 
-    Exit codes: 0 no finding of the --fail-on severity, 1 findings, 2 bad usage, an unreadable file, or a
-    skipped input that --fail-on-skipped does not allow (the rest is checked all the same), 3 could not run.
+    --fix changes the lines of a fix and nothing else: comments, order, quotes and indentation are kept, and
+    of - the result goes to standard output. A value that cannot be changed safely, such as one shared through
+    an anchor, is reported instead. Findings in kustomizations are fixed in the resources and patches they are
+    built from; chart templates are not changed. With --inject a workload without constraints gets those that
+    the admission webhook would inject into it or its pods.
+
+    Exit codes: 0 no finding of the --fail-on severity (is left by --fix), 1 findings, or with --diff there
+    are changes, 2 bad usage, a file that cannot be read or written, or a skipped input that --fail-on-skipped
+    does not allow (the rest is checked or fixed all the same), 3 could not run.
     """
-    finish(_lint(context, paths, given))
+    explained = given.pop("explained")
+    finish(_lint(context, paths, given) if explained is None else _explain(explained))
+
+
+def _explain(rules: str) -> ExitCode:
+    """Print the documentation of rules, which commas separate; of none of them, the list of all."""
+    from policies.reports.lint import rule_manual
+    from policies.rules import base
+    from webhook.lint import options
+
+    ids = list(filter(None, map(str.strip, rules.split(","))))
+    options.check_rules("--explain", ids)
+    click.echo(rule_manual.manuals(map(base.all_rules().__getitem__, dict.fromkeys(ids))), nl=False)
+    return ExitCode.CLEAN
 
 
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
@@ -110,6 +146,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     from webhook.lint import run as webhook_lint_run
     from webhook.lint.files import UNREADABLE
 
+    fixes, shows_diff, inject = given.pop("fixes"), given.pop("shows_diff"), given.pop("inject")
+    _check_fixing(context, fixes=fixes, shows_diff=shows_diff, inject=inject)
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
     details = lint_text.Details(quiet=given.pop("quiet"))
@@ -123,7 +161,6 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         options = replace(options, config=config)
     # Nearly everything that is read is kept to the end, and the end is near.
     with uncollected():
-        texts = lint_inputs.gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
         job = webhook_lint_run.build_job(
             options.config,
             today=datetime.now(UTC).date(),
@@ -131,6 +168,11 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             cluster=nodes,
             scale_ups=autoscaled,
         )
+        if fixes or shows_diff:
+            from webhook.cli import lint_fix
+
+            return lint_fix.correct(options, job, shows_diff=shows_diff, inject=inject)
+        texts = lint_inputs.gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
         with lint_progress(texts) as show:
             outcome = webhook_lint_run.lint_texts(texts.texts, job, show)
         problems, ignored = webhook_lint_run.without_ignored(
@@ -155,6 +197,23 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
         return ExitCode.BAD_INPUT
     return ExitCode.FINDINGS if run.failed and not written else ExitCode.CLEAN
+
+
+def _check_fixing(context: click.Context, *, fixes: bool, shows_diff: bool, inject: bool) -> None:
+    """Make sure that the options of a correction go together, and with the others.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if fixes and shows_diff:
+        raise UsageError("--fix may not be combined with --diff, which writes nothing")
+    if not (fixes or shows_diff):
+        if inject:
+            raise UsageError("--inject may only be set with --fix or --diff")
+        return
+    for option in context.command.params:
+        if option.name in _OF_REPORTS and is_given(option.name):
+            raise UsageError(f"{option.opts[-1]} may not be combined with --fix or --diff")
 
 
 def _scale_ups(source: str | None) -> Callable[[AdmissionContext], ScaleUps] | None:
@@ -219,9 +278,10 @@ def _run(
 ) -> lint_run.LintRun:
     """Return the run for the reports, without what the baseline knows."""
     from policies.reports.lint import run as lint_run
+    from webhook.lint import run as webhook_lint_run
 
     result, known = outcome.result, 0
-    result.cut = as_named(result.cut, result)
+    result.cut = webhook_lint_run.as_named(result.cut, result)
     if config.baseline:
         from policies.lint import baseline as lint_baseline
         from webhook.lint import files
@@ -240,20 +300,12 @@ def _run(
         kubernetes_version=job.context.kubernetes_version,
         files=outcome.read_of(texts.texts),
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
-        skipped_sources=as_named([*texts.skipped, *outcome.skipped], result),
+        skipped_sources=webhook_lint_run.as_named([*texts.skipped, *outcome.skipped], result),
         fail_on_skipped=config.fail_on_skipped,
         known=known,
         rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},
         source=lines_of(texts.texts, texts.sources),
     )
-
-
-def as_named(skipped: list[manifests_skipped.Skipped], result: LintResult) -> list[manifests_skipped.Skipped]:
-    """Return the skipped sources; where they leave none to judge, as named by the user."""
-    from policies.manifests import skipped as manifests_skipped
-
-    judged = result.workloads + result.custom_resources
-    return manifests_skipped.as_all_there_is(skipped, workloads=judged, objects=judged + result.others)
 
 
 def _report(

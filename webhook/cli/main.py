@@ -33,7 +33,7 @@ OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
 OF_LIVE_CLUSTERS: Final[Mapping[str, str]] = {"certs": "live", "ui": "live,ui"}
 #: Every command, by what people come for: a module below ``webhook.cli``.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Check files": ("lint", "fix", "plan", "rule"),
+    "Check files": ("lint", "plan"),
     "Ask where pods go": ("explain", "score", "simulate", "rollout", "scale", "what-if"),
     "Ask about a cluster": ("audit", "survive", "upgrade", "ui", "snapshot"),
     "Find a change": ("advise", "rebalance"),
@@ -41,6 +41,9 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "About evenkeel": ("options", "completion", "conformance"),
 }
 COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
+
+#: What asks the question of a command that went: a name that people may have read somewhere, and no command.
+GONE: Final[Mapping[str, str]] = {"fix": "lint --fix deploy", "rule": "lint --explain no-spread"}
 
 #: Commands in distributions of their own, by their modules.
 APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
@@ -171,8 +174,11 @@ class _LazyGroup(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click would import every command to find similar names.
-        if args[0] not in COMMANDS:
-            refuse_command(context, args[0], COMMANDS)
+        name = args[0]
+        if name in GONE:
+            context.fail(f"{name} is {GONE[name].partition(' ')[0]} now: evenkeel {GONE[name]}")
+        if name not in COMMANDS:
+            refuse_command(context, name, COMMANDS)
         return super().resolve_command(context, args)
 
 

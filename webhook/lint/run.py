@@ -21,7 +21,7 @@ from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Finding, Location
-from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind, as_all_there_is
 from policies.model.scaling import ScaleUps
 from policies.model.topology import ClusterTopology, KnownStorage
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
@@ -269,3 +269,9 @@ def unreadable_source(problem: Finding) -> Skipped:
         reason=SkipReason.UNREADABLE,
         message=problem.message,
     )
+
+
+def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
+    """Return the skipped sources; where they leave none to judge, as named by the user."""
+    judged = result.workloads + result.custom_resources
+    return as_all_there_is(skipped, workloads=judged, objects=judged + result.others)

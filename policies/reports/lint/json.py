@@ -42,7 +42,7 @@ class LintFinding(FindingFields, TypedDict):
     """One finding about one field."""
 
     object: str  #: Kind and name of the object; empty where there is none.
-    fixable: bool  #: Whether ``evenkeel fix`` can fix it.
+    fixable: bool  #: Whether ``evenkeel lint --fix`` can fix it.
     #: How to fix it, in one sentence; null for findings without a rule, such as a file that cannot be read.
     suggestion: str | None
     see: str | None  #: Where the problem that the rule prevents is described; null for what no rule found.

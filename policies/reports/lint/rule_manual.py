@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from policies.rules.base import Rule
+from policies.rules.base import Rule, all_rules
 
 #: What an example without ``apiVersion`` is an excerpt of: it adds to this, or replaces what is there.
 DEPLOYMENT: Final = """\
@@ -72,3 +73,34 @@ def how_to_fix(rule: Rule) -> str:
     text = " ".join(paragraph.split())
     sentence = _SENTENCE.match(text)
     return sentence[1] if sentence else text
+
+
+def manuals(rules: Iterable[Rule]) -> str:
+    """Return the manuals of rules; of none of them, the list of all."""
+    return "".join(map(_manual, rules)) or _listed()
+
+
+def _manual(rule: Rule) -> str:
+    notes = (
+        (
+            "Needs the cluster's nodes or domains (--cluster, or topology of a SpreadPolicy).",
+            rule.needs_inventory,
+        ),
+        ("With `lint --autoscale` the nodes that come decide it.", rule.decidable),
+        ("`evenkeel lint --fix` can fix its findings.", rule.fixable),
+        ("Runs only where --enable or --select names it, or a SpreadPolicy sets its severity.", rule.opt_in),
+    )
+    head = f"# {rule.id} ({rule.severity})\n\n{explained(rule)}\nSee {rule.see}\n"
+    return head + "".join(f"{note}\n" for note, holds in notes if holds)
+
+
+def _listed() -> str:
+    """Return every rule on a line: its id, its severity, what it needs, and its summary."""
+    rules = all_rules().values()
+    width = max(len(rule.id) for rule in rules)
+    lines = []
+    for rule in rules:
+        given = (("cluster", rule.needs_inventory), ("fix", rule.fixable), ("opt-in", rule.opt_in))
+        marks = ",".join(mark for mark, holds in given if holds)
+        lines.append(f"{rule.id:<{width}}  {rule.severity:<7}  {marks:<11}  {rule.summary}\n")
+    return "".join(lines)

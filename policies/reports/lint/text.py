@@ -105,7 +105,7 @@ def _finding(finding: Finding, run: LintRun, style: Details) -> str:
         lines.append(f"{margin} {told}")
     rule = run.rules.get(finding.rule)
     if rule is not None and (sentence := how_to_fix(rule)):
-        how = "fix (evenkeel fix writes it)" if finding.fixable else "fix"
+        how = "fix (evenkeel lint --fix writes it)" if finding.fixable else "fix"
         lines += style.wrapped(f"{margin} {style(how, bold=True)}:", sentence, further=f"{margin}   ")
     return "\n".join(lines)
 

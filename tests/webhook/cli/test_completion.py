@@ -42,13 +42,13 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
         pytest.param(
             "evenkeel lint --fail", ["plain,--fail-on", "plain,--fail-on-skipped"], id="an option of lint"
         ),
-        pytest.param("evenkeel fix --in", ["plain,--inject"], id="an option of fix"),
+        pytest.param("evenkeel lint --fix --in", ["plain,--inject"], id="an option of fix"),
         pytest.param("evenkeel lint --fail-on n", ["plain,note", "plain,never"], id="a value"),
         pytest.param("evenkeel lint -o js", ["plain,json"], id="a report format"),
         pytest.param("evenkeel lint -o json=li", ["file,li"], id="the file of a report"),
         pytest.param("evenkeel lint --select selector-m", MISSING, id="a rule"),
         pytest.param(
-            "evenkeel fix --ignore wrong-type,selector-m",
+            "evenkeel lint --fix --ignore wrong-type,selector-m",
             [entry.replace("plain,", "plain,wrong-type,") for entry in MISSING],
             id="a further rule",
         ),
@@ -58,7 +58,9 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
             id="no rule twice",
         ),
         pytest.param(
-            "evenkeel rule unr", ["plain,unreachable-domain-counted", "plain,unreadable"], id="a manual"
+            "evenkeel lint --explain unr",
+            ["plain,unreachable-domain-counted", "plain,unreadable"],
+            id="a manual",
         ),
         pytest.param(
             "evenkeel lint --policy builtin:d",
@@ -122,8 +124,8 @@ def test_kubectl_asks_the_script_of_the_help(tmp_path: Path) -> None:
         return done.stdout.split()
 
     assert ["lint"] == ask("li")
-    assert ["--diff"] == ask("fix", "--di")
-    assert {"lint", "fix", "serve"} <= set(ask(""))
+    assert ["--diff"] == ask("lint", "--di")
+    assert {"lint", "audit", "serve"} <= set(ask(""))
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,8 @@ run()
     [
         ("lint checkout.yaml", set()),
         ("lint --policy policy.yaml checkout.yaml", {"jsonschema"}),
-        ("fix --diff checkout.yaml", set()),
-        ("rule no-spread", set()),
+        ("lint --diff checkout.yaml", set()),
+        ("lint --explain no-spread", set()),
         ("explain -f web.yaml --cluster cluster.yaml", {"numpy", "rich"}),
         ("what-if -f web.yaml --cluster cluster.yaml --lose zone=a", {"numpy", "rich"}),
         ("survive zone -f web.yaml --cluster cluster.yaml", {"numpy", "rich"}),
@@ -202,7 +202,7 @@ def test_closed_streams(closed: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["explain", "--help"], ["rule"], ["completion", "bash"], ["policy", "schema"]],
+    [["--help"], ["explain", "--help"], ["lint", "--explain"], ["completion", "bash"], ["policy", "schema"]],
     ids=" ".join,
 )
 def test_a_reader_that_is_gone(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_a_full_disk(options: list[str], monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     with Path("/dev/full").open("w") as full:
         start = "from webhook.cli.start import run; run()"
-        command = [sys.executable, *options, "-c", start, "rule"]
+        command = [sys.executable, *options, "-c", start, "lint", "--explain"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
 
     assert (3, b"evenkeel: No space left on device\n") == (done.returncode, done.stderr)
@@ -283,6 +283,7 @@ def test_formats_are_checked_before_any_file_is_read(
     [
         (["nonsense"], "no such command: 'nonsense'"),
         (["lnt"], 'did you mean "lint"? (see evenkeel --help)'),
+        (["rule", "no-spread"], "rule is lint now: evenkeel lint --explain no-spread (see evenkeel --help)"),
         (["policy", "shw"], 'did you mean "show"? (see evenkeel policy --help)'),
         (["--kubeconfig", "x", "audit"], "no such option: --kubeconfig; options follow the command"),
         (["serve", "--nonsense"], "no such option: --nonsense (see evenkeel serve --help)"),
@@ -304,6 +305,19 @@ def test_bad_usage(
     assert 2 == code
     assert line.startswith("evenkeel: ")
     assert said in line
+
+
+@for_each(main.GONE)
+def test_what_a_command_that_went_is_now(name: str) -> None:
+    """It names a command that is there, and options that it has; the old name itself is none."""
+    command, *words = main.GONE[name].split()
+    known = import_module(main._module(command)).command.params
+
+    assert command in main.COMMANDS
+    assert name not in main.COMMANDS
+    assert set() == {word for word in words if word.startswith("-")} - {
+        opt for each in known for opt in each.opts
+    }
 
 
 def test_kubectl_plugin_says_its_own_name() -> None:

@@ -120,7 +120,7 @@ def test_given_rendering() -> None:
     [
         pytest.param("selector-mises-own-pod", "selector-misses-own-pod", id="a slip"),
         pytest.param("max-skew", "max-skew-not-positive", id="a part of the id"),
-        pytest.param("zzz", "evenkeel rule lists", id="nothing close"),
+        pytest.param("zzz", "evenkeel lint --explain lists", id="nothing close"),
     ],
 )
 def test_unknown_rules(rule: str, hint: str) -> None:

@@ -2137,7 +2137,7 @@ export interface LintFinding {
   message: string;
   /** Kind and name of the object; empty where there is none. */
   object: string;
-  /** Whether "evenkeel fix" can fix it. */
+  /** Whether "evenkeel lint --fix" can fix it. */
   fixable: boolean;
   /** How to fix it, in one sentence; null for findings without a rule, such as a file that cannot be read. */
   suggestion: string | null;
@@ -2177,7 +2177,7 @@ export interface SuppressedFinding {
   message: string;
   /** Kind and name of the object; empty where there is none. */
   object: string;
-  /** Whether "evenkeel fix" can fix it. */
+  /** Whether "evenkeel lint --fix" can fix it. */
   fixable: boolean;
   /** How to fix it, in one sentence; null for findings without a rule, such as a file that cannot be read. */
   suggestion: string | null;

@@ -164,7 +164,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
                   {finding.suggestion && (
                     <p class="suggestion">
                       <Marked>{finding.suggestion}</Marked>
-                      {finding.fixable === true && <span class="tag">evenkeel fix can do it</span>}
+                      {finding.fixable === true && <span class="tag">evenkeel lint --fix can do it</span>}
                     </p>
                   )}
                 </div>

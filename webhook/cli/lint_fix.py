@@ -1,20 +1,18 @@
-"""``evenkeel fix``: fix in files what lint finds and can fix, and change nothing else in them."""
+"""``evenkeel lint --fix``: fix in files what lint finds and can fix, and change nothing else in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.words import plural
-from webhook.cli import lint
-from webhook.cli.command import Command
-from webhook.cli.terminal import ExitCode, finish, note
+from webhook.cli.terminal import ExitCode
 
 if TYPE_CHECKING:
     from policies.config import lint_config
@@ -26,24 +24,8 @@ if TYPE_CHECKING:
     from policies.reports.lint import run as lint_run
     from webhook.lint import field_origins
     from webhook.lint import files as lint_files
+    from webhook.lint import run as webhook_lint_run
     from webhook.lint.options import LintOptions
-
-
-#: The options of lint that mean the same here.
-_OF_LINT: Final = frozenset(
-    {
-        "select", "ignore", "enable", "fail_on", "fail_on_skipped", "policies", "cluster",
-        "kubernetes_version", "workload_kinds", "scheduler_config", "baseline", "config_file",
-        "kustomize",
-    }
-)  # fmt: skip
-
-_EXAMPLES = """\
-evenkeel fix --diff
-evenkeel fix deploy --select revision-key-missing
-evenkeel fix --inject --policy builtin:soft-spread web.yaml
-evenkeel fix - < web.yaml > fixed.yaml
-"""
 
 
 @dataclass(slots=True)
@@ -70,65 +52,54 @@ class _Read:
         self.texts = dict(sorted(self.texts.items()))
 
 
-@click.command(
-    cls=Command,
-    examples=_EXAMPLES,
-    params=[option for option in lint.command.params if option.name in _OF_LINT],
-)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--diff", "show_diff", is_flag=True, help="Print the changes as a diff, write nothing.")
-@click.option(
-    "--inject", is_flag=True, help="Write the policies' default constraints into workloads that have none."
-)
-def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any) -> None:
-    """Fix lint findings in manifests where it is safe, without changing anything else.
+def correct(
+    options: LintOptions, job: webhook_lint_run.LintJob, *, shows_diff: bool, inject: bool
+) -> ExitCode:
+    """Fix what can be fixed safely, or show how; return the exit code.
 
-    PATH is a file, a folder, or - for standard input (the result goes to standard output); default: the
-    working directory. Comments, order, quotes and indentation are kept. A value that cannot be changed
-    safely, such as one shared through an anchor, is reported instead. Findings in kustomizations are fixed in
-    the resources and patches they are built from; chart templates are not changed.
+    Args:
+        options: The options of lint.
+        job: What they mean.
+        shows_diff: Whether the changes are printed as a diff, and nothing is written.
+        inject: Whether default constraints are written, too.
 
-    With --inject a workload without constraints gets those that the admission webhook would inject into it or
-    its pods.
-
-    Exit codes: 0 no finding of the --fail-on severity is left, 1 some are, or with --diff there are changes,
-    2 bad usage, a file that cannot be read or written, or a skipped input that --fail-on-skipped does not
-    allow (the rest is fixed all the same), 3 could not run.
+    Raises:
+        UsageError: Options contradict each other.
     """
-    piped = STDIN in paths
-    if piped and len(paths) > 1:
+    piped = STDIN in options.paths
+    if piped and len(options.paths) > 1:
         raise UsageError("- may not be combined with other paths")
-    from webhook.lint import run as webhook_lint_run
-
-    options = lint.read_options(paths, given)
-    today = datetime.now(UTC).date()
-    job = webhook_lint_run.build_job(options.config, today=today, warn=note)
     if inject and not any(policy.defaults for policy in job.context.policies):
         raise UsageError(
             "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
         )
     from policies.lint import fix
     from policies.reports.lint import text as lint_text
+    from webhook.lint import run as webhook_lint_run
 
     read = _read(options)
     fixing = fix.Fixing(
-        context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject
+        context=job.context,
+        selection=job.selection,
+        inventory=job.inventory,
+        today=job.today or datetime.now(UTC).date(),
+        inject=inject,
     )
     result = fixing.fix(read.texts, read.built, read.sources.content)
     read.take_in(result.texts)
     # Where nothing is left to check, what is skipped is what the user named, as for lint.
-    read.skipped = lint.as_named([*read.skipped, *result.left.cut], result.left)
+    read.skipped = webhook_lint_run.as_named([*read.skipped, *result.left.cut], result.left)
     click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
-    if show_diff or piped:
-        _print_texts(read.texts, result, show_diff=show_diff)
+    if shows_diff or piped:
+        _print_texts(read.texts, result, shows_diff=shows_diff)
     else:
         _write(read, result)
     left = _left(result, options.config)
-    _report(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
+    _report(result, left, read.unwritten, only_shown=shows_diff, to_stderr=shows_diff or piped)
     if read.broken or _is_incomplete(read, options.config):
-        finish(ExitCode.BAD_INPUT)
-    would_change = show_diff and bool(result.texts)
-    finish(ExitCode.FINDINGS if would_change or _fails(left, options.config.fail_on) else ExitCode.CLEAN)
+        return ExitCode.BAD_INPUT
+    would_change = shows_diff and bool(result.texts)
+    return ExitCode.of(clean=not would_change and not _fails(left, options.config.fail_on))
 
 
 def _read(options: LintOptions) -> _Read:
@@ -165,7 +136,7 @@ def _read(options: LintOptions) -> _Read:
 
 
 def _in_own_words(entry: manifests_skipped.Skipped) -> manifests_skipped.Skipped:
-    """Return the skipped entry, with fix's own reason for charts, which it never renders."""
+    """Return the skipped entry, with the reason why charts are never rendered here."""
     from policies.manifests import skipped as manifests_skipped
 
     if (
@@ -173,7 +144,7 @@ def _in_own_words(entry: manifests_skipped.Skipped) -> manifests_skipped.Skipped
         or entry.kind is not manifests_skipped.SourceKind.CHART
     ):
         return entry
-    return replace(entry, message="fix changes no templates")
+    return replace(entry, message="--fix changes no templates")
 
 
 def _run(read: _Read, config: lint_config.LintConfig) -> lint_run.LintRun:
@@ -232,12 +203,12 @@ def _write(read: _Read, result: fix.FixResult) -> None:
             result.made = [repair for repair in result.made if repair.location.file != file]
 
 
-def _print_texts(files: Mapping[str, bytes], result: fix.FixResult, *, show_diff: bool) -> None:
+def _print_texts(files: Mapping[str, bytes], result: fix.FixResult, *, shows_diff: bool) -> None:
     from policies.reports import patch
 
     for file, content in files.items():
         fixed = result.texts.get(file, content)
-        click.echo(patch.unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
+        click.echo(patch.unified_diff(file, content, fixed) if shows_diff else fixed, nl=False)
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""``evenkeel fix``: what is written where, and how it exits."""
+"""``evenkeel lint --fix``: what is written where, and how it exits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
 
     def fix(*args: str, stdin: str | bytes = "") -> Result:
-        return CliRunner().invoke(command, ["fix", *args], input=stdin)
+        how = () if "--diff" in args else ("--fix",)
+        return CliRunner().invoke(command, ["lint", *how, *args], input=stdin)
 
     return fix
 
@@ -307,3 +308,23 @@ def test_what_kustomize_builds(fix: Any) -> None:
     assert "would fix 4 problems in 4 files\n" in shown.stderr
     assert (0, "fixed 4 problems in 4 files\n") == (first.exit_code, first.stderr)
     assert "nothing to fix\n" == second.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--fix", "--diff"], "--fix may not be combined with --diff"),
+        (["--inject"], "--inject may only be set with --fix or --diff"),
+        (["--diff", "-o", "json"], "--format may not be combined"),
+        (["--fix", "--set", "a=b"], "--set may not be combined"),
+        (["--fix", "--write-baseline", "a.json"], "--write-baseline may not be combined"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_options_of_something_else(tmp_path: Path, given: list[str], said: str) -> None:
+    """What has no meaning beside a correction is refused, and nothing is written."""
+    (tmp_path / "web.yaml").write_text(WEB)
+    with pytest.raises(EvenkeelError, match=said):
+        CliRunner().invoke(command, ["lint", *given, str(tmp_path)], catch_exceptions=False)
+
+    assert WEB == (tmp_path / "web.yaml").read_text()
