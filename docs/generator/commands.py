@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 import click
 
 from docs.generator.markdown import code, page, table
-from webhook.cli import shared_options
-from webhook.cli.command import describing_command
+from webhook.cli.command import SharedOption
 from webhook.cli.main import command as evenkeel
 from webhook.settings import options
 
@@ -38,7 +37,8 @@ def page_of_settings() -> str:
 def page_of_commands() -> str:
     """Return every command with its help text and options."""
     context = click.Context(evenkeel, info_name="evenkeel", **evenkeel.context_settings)
-    return page("Commands", _FORMATS, _formats(context), *_described(evenkeel, context, level=2))
+    shared = "## Shared options", _shared(context)
+    return page("Commands", _FORMATS, _formats(context), *shared, *_described(evenkeel, context, level=2))
 
 
 def _formats(context: click.Context) -> str:
@@ -87,21 +87,37 @@ def _described(command: click.Command, context: click.Context, *, level: int) ->
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield the table of a command's options, and the names of those that another command describes."""
-    rows: list[tuple[str, str]] = (
-        list(shared_options.records(context)) if context.info_name == "options" else []
-    )
-    shared: dict[str, list[str]] = {}
-    for option in (each for each in command.get_params(context) if isinstance(each, click.Option)):
+    """Yield the table of a command's options, and the names of those that many have."""
+    found = list(_records(command, context))
+    shared = [name for name, option, _ in found if isinstance(option, SharedOption)]
+    yield _table(record for _, option, record in found if not isinstance(option, SharedOption))
+    if shared:
+        yield f"Also [shared options](#shared-options): {', '.join(map(code, shared))}."
+
+
+def _shared(context: click.Context) -> str:
+    """Return the table of the options that many commands have."""
+    found = {
+        name: record
+        for _, command in _leaves(evenkeel, context)
+        for name, option, record in _records(command, context)
+        if isinstance(option, SharedOption)
+    }
+    return _table(found[name] for name in sorted(found))
+
+
+def _records(
+    command: click.Command, context: click.Context
+) -> Iterator[tuple[str, click.Option, tuple[str, str]]]:
+    """Yield the options of a command that its help shows: the name, the option, and what is said of it."""
+    for option in command.get_params(context):
         record = option.get_help_record(context)
-        described_by = describing_command(option, context)
-        if record and described_by:
-            shared.setdefault(described_by, []).append(code(option.opts[-1]))
-        elif record:
-            rows.append(record)
-    yield table(("option", "meaning"), ((code(names), text) for names, text in rows))
-    for name, others in sorted(shared.items()):
-        yield f"As for [`evenkeel {name}`](#evenkeel-{name}): {', '.join(others)}."
+        if record is not None and isinstance(option, click.Option):
+            yield option.opts[-1], option, record
+
+
+def _table(records: Iterable[tuple[str, str]]) -> str:
+    return table(("option", "meaning"), ((code(names), text) for names, text in records))
 
 
 def _text(help_text: str) -> str:

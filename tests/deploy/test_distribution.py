@@ -292,7 +292,7 @@ NEEDING = {
 }
 #: Commands that need none, whatever their options are.
 NEEDING_NONE = {
-    *("options", "completion"),
+    "completion",
     *(f"policy {name}" for name in ("check", "emit", "schema", "show", "test")),
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -21,23 +21,10 @@ from webhook.cli.terminal import ExitCode, finish
 OPTION_ORDER: Final = "evenkeel.option_order"
 #: How values are called of which a file or folder is read.
 _READ: Final = ("FILE", "FILE|deduced", "FILE...", "DIR", "DIR...", "PATH")
-#: The titles of options that another command describes.
-_SHARED: Final[Mapping[str, str]] = {
-    "lint": "As for `evenkeel lint`, see its help",
-    "options": "Shared options, see `evenkeel options`",
-}
 
 
 class SharedOption(click.Option):
-    """An option that many commands have: their help names it, another command's says what it is."""
-
-    described_by: ClassVar[str] = "options"  #: The command that says it.
-
-
-class LintOption(SharedOption):
-    """An option of ``evenkeel lint`` that means the same in commands that read manifests as it does."""
-
-    described_by: ClassVar[str] = "lint"
+    """An option that many commands have, with one meaning: their help ends with it."""
 
 
 class Command(click.Command):
@@ -80,23 +67,21 @@ class Command(click.Command):
         return super().parse_args(context, args)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in their sections; of those that many commands have, only the names."""
+        """Write the options in their sections, those that many commands have last."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        shared: dict[str, list[str]] = {}
+        shared: list[tuple[str, str]] = []
         for parameter in self.get_params(context):
             record = parameter.get_help_record(context)
             if record is None or isinstance(parameter, click.Argument):
                 continue
-            if described_by := describing_command(parameter, context):
-                shared.setdefault(described_by, []).append(parameter.opts[-1])
+            if isinstance(parameter, SharedOption):
+                shared.append(record)
             else:
                 sections.setdefault(self._section(parameter), []).append(record)
-        for title, records in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
-        for command, names in sorted(shared.items()):
-            with formatter.section(_SHARED[command]):
-                formatter.write_text(", ".join(names))
+        for title, records in (*sections.items(), ("Shared options", shared)):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def _section(self, parameter: click.Parameter) -> str:
         return self._sections.get(parameter.name or "", "Options")
@@ -139,17 +124,6 @@ def refuse_command(context: click.Context, name: str, known: Sequence[str]) -> N
     if not name.startswith("-"):
         hint = fields.did_you_mean(name, known) or f"; there are {', '.join(known)}"
         context.fail(f"no such command: {name!r}{hint}")
-
-
-def describing_command(parameter: click.Parameter, context: click.Context) -> str:
-    """Return the command whose help describes an option of another; empty for one of its own."""
-    described_by = parameter.described_by if isinstance(parameter, SharedOption) else ""
-    return described_by if described_by != _path(context) else ""
-
-
-def _path(context: click.Context) -> str:
-    """Return the command that runs, without the name of the program."""
-    return context.command_path.partition(" ")[2]
 
 
 def is_given(*parameters: str) -> bool:

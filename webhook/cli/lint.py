@@ -21,7 +21,7 @@ from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import plural
 from webhook.cli.answers import report_about
-from webhook.cli.command import Command, LintOption, is_given
+from webhook.cli.command import Command, is_given
 from webhook.cli.completing import complete_formats, complete_rules
 from webhook.cli.manifest_options import NO_CONFIG, manifest_options, rule_options
 from webhook.cli.options import cluster_option, context_option, live_option, reports_option
@@ -64,7 +64,7 @@ _OF_REPORTS: Final = (
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @rule_options
 @click.option(
-    "--fail-on", cls=LintOption, type=click.Choice([str(level) for level in FailOn]),
+    "--fail-on", type=click.Choice([str(level) for level in FailOn]),
     help="Exit 1 if there are findings of this severity or worse; never: findings do not fail the run."
     "  [default: error]",
 )  # fmt: skip
@@ -76,7 +76,6 @@ _OF_REPORTS: Final = (
 @cluster_option(
     "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
     default=None,
-    cls=LintOption,
 )
 @live_option("Read the nodes and the Kubernetes version from the live cluster instead.")
 @context_option("live_context")
@@ -85,7 +84,7 @@ _OF_REPORTS: Final = (
     help="Decide rules about nodes that are added by what Cluster Autoscaler or Karpenter would add, with the"
     " node groups or NodePools of a file, or groups that the cluster's nodes show.",
 )  # fmt: skip
-@click.option("--baseline", cls=LintOption, metavar="FILE", help="Do not report the findings in this file.")
+@click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
 @manifest_options
 @reports_option(

@@ -38,17 +38,21 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Ask about a cluster": ("audit", "survive", "upgrade", "ui", "snapshot"),
     "Find a change": ("advise", "rebalance"),
     "Run the webhook": ("serve", "policy", "certs", "doctor"),
-    "About evenkeel": ("options", "completion", "conformance"),
+    "About evenkeel": ("completion", "conformance"),
 }
 COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
 
-#: What asks the question of a command that went: a name that people may have read somewhere, and no command.
-GONE: Final[Mapping[str, str]] = {"fix": "lint --fix deploy", "rule": "lint --explain no-spread"}
+#: What names that people may have read somewhere are now: they are no commands.
+GONE: Final[Mapping[str, str]] = {
+    "fix": "lint --fix now: evenkeel lint --fix deploy",
+    "options": "in each command's help now: evenkeel explain --help",
+    "rule": "lint --explain now: evenkeel lint --explain no-spread",
+}
 
 #: Commands in distributions of their own, by their modules.
 APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
 #: Modules with another name than their command.
-_MODULES: Final[Mapping[str, str]] = {"options": "shared_options", "what-if": "what_if"}
+_MODULES: Final[Mapping[str, str]] = {"what-if": "what_if"}
 
 
 class MissingExtraError(CannotRunError):
@@ -176,7 +180,7 @@ class _LazyGroup(click.Group):
         # click would import every command to find similar names.
         name = args[0]
         if name in GONE:
-            context.fail(f"{name} is {GONE[name].partition(' ')[0]} now: evenkeel {GONE[name]}")
+            context.fail(f"{name} is {GONE[name]}")
         if name not in COMMANDS:
             refuse_command(context, name, COMMANDS)
         return super().resolve_command(context, args)

@@ -75,9 +75,9 @@ def live_option(text: str = READ_LIVE) -> Option:
     return click.option("--live", is_flag=True, help=text)
 
 
-def cluster_option(text: str, *, default: str | None = "", cls: type[click.Option] = click.Option) -> Option:
+def cluster_option(text: str, *, default: str | None = "") -> Option:
     """Return the option for a file with the objects of a cluster."""
-    return click.option("--cluster", cls=cls, default=default, metavar="FILE", help=text)
+    return click.option("--cluster", default=default, metavar="FILE", help=text)
 
 
 def snapshot_option(*further: str) -> Option:
