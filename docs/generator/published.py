@@ -72,7 +72,7 @@ _REPORTS: Final = (
     (PolicyPreviewReport, "policy_preview", "What evenkeel policy preview finds", "policy-preview-v1.json"),
     (PolicyTestReport, "policy_test", "What evenkeel policy test finds", "policy-test-v1.json"),
     (RebalanceAnswer, "rebalance", "A plan of evenkeel rebalance", "rebalance/v1/rebalance.schema.json"),
-    (ScoreAnswer, "score", "An answer of evenkeel score", "score.schema.json"),
+    (ScoreAnswer, "score", "An answer of POST /v1/score", "score.schema.json"),
     (SimulateAnswer, "simulate", "A simulation of evenkeel simulate", "simulate.schema.json"),
     (SurviveAnswer, "survive", "An answer of evenkeel survive", "survive/v1/survive.schema.json"),
     (

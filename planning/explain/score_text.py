@@ -20,7 +20,6 @@ from planning.text.words import (
     unread_text,
 )
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import ON_SCREEN, more
 from policies.model.topology_keys import HOSTNAME
 from policies.pods.placement import Placement
 from policies.reports.terminal import indented, item, print_all, sentence
@@ -29,8 +28,6 @@ from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
-#: Lines of groups, the best and the most frequent.
-MOST_GROUPS = 30
 #: Domains of a constraint that are listed: a cloud region has three to six zones.
 MOST_DOMAINS = 6
 #: Topology keys that get a column: people spread over zones, racks and hosts.
@@ -38,7 +35,7 @@ MOST_KEYS = 4
 
 
 class _Row(NamedTuple):
-    """The fields of a node's line; alike nodes have equal rows."""
+    """The fields of a node's line."""
 
     feasible: bool
     score: int | None
@@ -48,18 +45,18 @@ class _Row(NamedTuple):
     total: int | None
 
 
-def render(placement: Placement, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return the report as text, as ``print_all`` does; ``wide`` gives each node a line and raw score."""
-    return print_all(_parts(placement, wide=wide), width=width, color=color)
+def render(placement: Placement, *, width: int, color: bool) -> str:
+    """Return the report as text, as ``print_all`` does."""
+    return print_all(_parts(placement), width=width, color=color)
 
 
-def _parts(placement: Placement, *, wide: bool) -> Iterator[RenderableType]:
+def _parts(placement: Placement) -> Iterator[RenderableType]:
     yield headline(placement)
     yield from map(Text, profile_text(placement.result.request.profile))
     yield from _constraints(placement)
     if placement.result.names:
         yield ""
-        yield _nodes(placement.result, wide=wide)
+        yield _nodes(placement.result)
     for note in _notes(placement.result):
         yield ""
         yield note
@@ -109,37 +106,25 @@ def _existing_counts(domains: DomainCounts) -> str:
     return ", ".join(f"{domain_name(domains.values[domain])} {matching[domain]:,}" for domain in existing)
 
 
-def _nodes(result: SchedulingResult, *, wide: bool) -> Table:
-    grouping = len(result.names) > ON_SCREEN and not wide
-    most = len(result.names) if wide else MOST_GROUPS
+def _nodes(result: SchedulingResult) -> Table:
     by_key = {spread.applied.constraint.topology_key: spread.domains for spread in result.results}
     # A node's name is its host, which has no column of its own.
     keys = [key for key in by_key if key != HOSTNAME][:MOST_KEYS]
-    groups: dict[tuple[_Row, str], list[str]] = {}
-    # Nodes that have little in common but their scores would each be a group of their own by the total.
-    rows = _rows(result, [by_key[key] for key in keys], wide=wide, total=not grouping)
-    for name, row in zip(result.names, rows, strict=True):
-        groups.setdefault((row, "" if grouping else name), []).append(name)
-    lines = sorted(groups.items(), key=lambda entry: (*_rank(entry[0][0]), -len(entry[1])))
+    rows = zip(result.names, _rows(result, [by_key[key] for key in keys]), strict=True)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("NODES" if grouping else "NODE", overflow="fold")
+    table.add_column("NODE", overflow="fold")
     for key in keys:
         table.add_column(_heading(key, keys), overflow="fold")
     table.add_column("FITS")
-    table.add_column("SCORE", justify="right")
-    if wide:
-        table.add_column("RAW", justify="right")
-    if not grouping:
-        table.add_column("TOTAL", justify="right")
+    for heading in ("SCORE", "RAW", "TOTAL"):
+        table.add_column(heading, justify="right")
     table.add_column("WHY NOT", overflow="fold")
-    for (row, _), names in lines[:most]:
+    for name, row in sorted(rows, key=lambda entry: _rank(entry[1])):
         fits = Text("yes", "green") if row.feasible else Text("no", "red")
-        columns = [row.score, *([row.raw] if wide else []), *([] if grouping else [row.total])]
-        scores = ["" if score is None else str(score) for score in columns]
-        first, domains = Text(_named(names, grouping=grouping)), map(Text, row.domains)
-        table.add_row(first, *domains, fits, *scores, Text("\n".join(row.reasons)))
-    if rest := sum(len(names) for _, names in lines[most:]):
-        table.add_row(more(rest))
+        scores = ["" if score is None else str(score) for score in (row.score, row.raw, row.total)]
+        table.add_row(
+            Text(one_line(name)), *map(Text, row.domains), fits, *scores, Text("\n".join(row.reasons))
+        )
     return table
 
 
@@ -155,18 +140,18 @@ def _rank(row: _Row) -> tuple[bool, int]:
     return not row.feasible, -(row.total or row.score or 0)
 
 
-def _rows(
-    result: SchedulingResult, columns: list[DomainCounts], *, wide: bool, total: bool
-) -> Iterator[_Row]:
+def _rows(result: SchedulingResult, columns: list[DomainCounts]) -> Iterator[_Row]:
     """Yield the row of each node, in their order."""
-    totals = result.total.tolist()
-    scores, raw_scores = result.scores, result.raw_scores if wide else None
+    totals, scores, raw_scores = result.total.tolist(), result.scores, result.raw_scores
     for node, feasible in enumerate(result.feasible.tolist()):
-        score = int(scores[node]) if feasible and scores is not None else None
-        raw = int(raw_scores[node]) if feasible and raw_scores is not None else None
-        domains = tuple(_domain(domains, node) for domains in columns)
-        reasons = () if feasible else tuple(_reasons(result, node))
-        yield _Row(feasible, score, reasons, domains, raw, totals[node] if total and feasible else None)
+        yield _Row(
+            feasible,
+            int(scores[node]) if feasible and scores is not None else None,
+            () if feasible else tuple(_reasons(result, node)),
+            tuple(_domain(domains, node) for domains in columns),
+            int(raw_scores[node]) if feasible and raw_scores is not None else None,
+            totals[node] if feasible else None,
+        )
 
 
 def _domain(domains: DomainCounts, node: int) -> str:
@@ -198,12 +183,6 @@ def _shortfall(result: FilterResult, node: int) -> str:
     where = "" if applied.constraint.topology_key == HOSTNAME else f"{one_line(domains.values[domain])} "
     skew = f"{domains.matching[domain]} + {applied.self_match} - {result.minimum} = {result.skew[node]}"
     return f"{where}{skew}, above {applied.constraint.max_skew}"
-
-
-def _named(names: list[str], *, grouping: bool) -> str:
-    if not grouping:
-        return one_line(names[0])
-    return f"{len(names):,}: {one_line(names[0])}{', …' if len(names) > 1 else ''}"
 
 
 def _notes(result: SchedulingResult) -> Iterator[Text]:

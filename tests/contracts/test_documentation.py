@@ -25,6 +25,7 @@ from policies.config.loader import builtin_names, load_policies
 from policies.model.api_rules import ApiRule
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
+from webhook.cli.machine import JSONL
 from webhook.cli.main import command as evenkeel
 from webhook.http.api_routes import API_ROUTES
 from webhook.lint.reports import FORMATS
@@ -41,6 +42,7 @@ PAGES = {
         *ROOT.glob("docs/*.md"),
         *ROOT.glob("docs/decisions/*.md"),
         ROOT / "conformance/README.md",
+        ROOT / "docs/reference/machine-forms.md",
     ]
 }
 TEXT = "\n".join(PAGES.values())
@@ -137,7 +139,7 @@ def test_metrics_alerts_and_options_exist(page: str) -> None:
 
     assert set() == metrics - _metrics()
     assert set() == alerts - {alert["alert"] for alert in installation.alerts()}
-    assert set() == options - set(_options(evenkeel)) - OPTIONS_OF_OTHERS
+    assert set() == options - set(_options(evenkeel)) - {JSONL} - OPTIONS_OF_OTHERS
 
 
 @cache
@@ -219,7 +221,7 @@ def test_score_requests_are_complete() -> None:
 def _command_lines() -> list[str]:
     """Return every command line of Evenkeel in the pages and in the examples, without pipes and comments."""
     files = [path.read_text() for path in (ROOT / "deploy/examples").iterdir()]
-    pattern = r"(?:^ *|\| |- |&& |[$] (?:kubectl )?)(evenkeel [a-z]+\b[^|>&;#\n`]*)"
+    pattern = r"(?:^ *|\| |- |&& |[$] (?:kubectl )?)(evenkeel [a-z]+\b[^|<>&;#\n`]*)"
     consoles = "\n".join(_blocks("(?:console|bash)"))
     return sorted({line for text in [consoles, *files] for line in re.findall(pattern, text, re.MULTILINE)})
 
@@ -227,9 +229,8 @@ def _command_lines() -> list[str]:
 @pytest.mark.parametrize("line", _command_lines())
 def test_command_lines_are_real(line: str) -> None:
     """The commands and options that people copy exist."""
-    _, name, *arguments = shlex.split(line)
     parent = click.Context(evenkeel)
-    found = evenkeel.get_command(parent, name)
+    name, found, arguments = evenkeel.resolve_command(parent, shlex.split(line)[1:])
     assert found is not None
 
     found.make_context(name, arguments, parent=parent)

@@ -22,7 +22,7 @@ Object = dict[str, Any]
 #: Commands on one workload.
 PLACING: Final = (
     ("explain",),
-    ("score",),
+    ("explain", "-o", "scores"),
     ("simulate",),
     ("rollout",),
     ("scale", "--replicas", "5"),

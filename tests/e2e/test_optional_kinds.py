@@ -182,7 +182,7 @@ def test_live_and_snapshot_place_alike(installed: Installation, stored: str, tmp
     eventually(lambda: installed.picture(port).get("PersistentVolumeClaim"))
     live = installed.score(port, obj)
     options = ["--cluster", str(file), "--kubernetes-version", live["kubernetesVersion"]]
-    told = installed.evenkeel("score", "-f", "-", "--format", "json", *options, stdin=obj)
+    told = installed.evenkeel("score", "--jsonl", *options, stdin={"pod": obj})
     answers = [live, json.loads(told.out)]
 
     assert answers[0]["nodes"] == answers[1]["nodes"]
@@ -195,9 +195,7 @@ def test_without_the_rights(installed: Installation, limited: Kubectl, stored: s
     file = str(tmp_path / "cluster.json")
     written = installed.evenkeel("snapshot", "-o", file, user=limited)
     live = installed.evenkeel("rebalance", "-f", "-", "--live", user=limited, stdin=deployment())
-    read = installed.evenkeel(
-        "score", "-f", "-", "--format", "json", "--cluster", file, stdin=_with_claim(stored)
-    )
+    read = installed.evenkeel("score", "--jsonl", "--cluster", file, stdin={"pod": _with_claim(stored)})
 
     assert 0 == written.code, written.err
     for done in (written, live, read):

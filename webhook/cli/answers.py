@@ -1,21 +1,19 @@
-"""The answers of commands that place pods, for programs: the JSON of the routes, as YAML, or line by line."""
+"""The answers of commands that place pods, for programs: the JSON of the routes, or as YAML."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import click
 
 from policies.manifests.fields import member, text_member
 from policies.manifests.file_name import shown_file
 from webhook.cli.options import DATA_FORMATS, HTML
-from webhook.cli.terminal import ExitCode
 
 if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
@@ -122,35 +120,3 @@ def print_answer(body: bytes, form: str, kind: str = "", about: embedded.ReportA
 
         for part in as_yaml.yaml_parts(body):
             click.echo(part, nl=False)
-
-
-def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]]) -> ExitCode:
-    """Answer each request as soon as its line has come; return the exit code.
-
-    Args:
-        lines: A request on each.
-        answer: Returns the JSON of an answer, and whether everything fits; raises RequestError.
-    """
-    codes = {ExitCode.CLEAN}
-    for line in lines:
-        text, code = _answer_line(line, answer)
-        codes.add(code)
-        sys.stdout.buffer.write(text.rstrip(b"\n") + b"\n")
-        sys.stdout.buffer.flush()
-    # The gravest: we failed, then a bad line, then a pod that fits nowhere.
-    return max(codes)
-
-
-def _answer_line(line: bytes, answer: Callable[[bytes], tuple[bytes, bool]]) -> tuple[bytes, ExitCode]:
-    from webhook.http import problems
-    from webhook.requests import frame
-
-    try:
-        text, fits = answer(line)
-    except frame.RequestError as error:
-        return problems.problem(error.message, error.errors), ExitCode.BAD_INPUT
-    except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on
-        return problems.problem(
-            f"internal error: {type(error).__name__}: {error}; please report it"
-        ), ExitCode.CANNOT_RUN
-    return text, ExitCode.CLEAN if fits else ExitCode.FINDINGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import orjson
@@ -15,7 +15,7 @@ from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, WIDE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
-from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
+from webhook.cli.terminal import MANY_NODES, SENTENCES, TABLES, ExitCode, finish, interruptible, show, status
 
 if TYPE_CHECKING:
     from planning.explain import explain
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from policies.manifests.documents import ManifestObject
     from policies.pods.known_pods import KnownPods
 
-
+#: The format that is a table of all nodes.
+_SCORES: Final = "scores"
 _EXAMPLES = """\
 evenkeel explain deploy/web -n shop
 evenkeel explain pod/web-7d9f-x2x -n shop -o wide
+evenkeel explain deploy/web -n shop -o scores
 evenkeel explain -f web.yaml --live --autoscale node-groups.yaml
 evenkeel explain -f web.yaml --diff 1 --live | patch -p1
 kubectl get nodes,pods,services,rc,rs,sts,ns,deploy -A -o json > cluster.json
@@ -38,7 +40,10 @@ helm template shop | evenkeel explain -f - deploy/web --cluster cluster.json
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
 @autoscale_option
-@answer_option(WIDE, HTML, text=f"wide: the text with the names of all nodes; {HTML_NOTE}")
+@answer_option(
+    WIDE, _SCORES, HTML,
+    text=f"wide: the text with the names of all nodes; {_SCORES}: a table of their scores; {HTML_NOTE}",
+)  # fmt: skip
 @click.option(
     "--diff",
     "number",
@@ -71,6 +76,10 @@ def command(
     printed as a diff.
     """
     options = PlacementOptions(**values).with_default_cluster()
+    if form == _SCORES:
+        if number is not None or autoscale is not None:
+            raise UsageError(f"-o {_SCORES} may not be combined with --diff or --autoscale")
+        finish(_scores(options))
     tell = answer_printer(form, "explain", options=options, action="its next pod is placed")
     if number is not None:
         tell = partial(_print_suggestion, number, options)
@@ -107,6 +116,28 @@ def _explain(
     if judge.stopped:
         return ExitCode.INTERRUPTED
     return ExitCode.of(clean=explained.succeeds)
+
+
+def _scores(options: PlacementOptions) -> ExitCode:
+    """Print the table of every node; return the exit code: whether the pod fits some node."""
+    if options.live:
+        from webhook.cli import live_placement
+
+        fits = live_placement.show_remote(options, "/v1/score", piped=TABLES)
+        if fits is not None:
+            return ExitCode.of(clean=fits)
+    from planning.explain import score_text
+    from policies.pods import placement
+    from webhook.cli import placement as cli_placement
+
+    placed, *_ = cli_placement.evaluate_object(
+        options,
+        lambda obj, context, _known, *, namespace: placement.evaluate_manifest(
+            obj, context, namespace=namespace
+        ),
+    )
+    show(lambda width, color: score_text.render(placed, width=width, color=color), piped=TABLES)
+    return ExitCode.of(clean=bool(placed.result.feasible_count))
 
 
 class _Explainer:

@@ -34,7 +34,7 @@ OF_LIVE_CLUSTERS: Final[Mapping[str, str]] = {"certs": "live", "ui": "live,ui"}
 #: Every command, by what people come for: a module below ``webhook.cli``.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Check files": ("lint", "plan"),
-    "Ask where pods go": ("explain", "score", "simulate", "rollout", "scale", "what-if"),
+    "Ask where pods go": ("explain", "simulate", "rollout", "scale", "what-if"),
     "Ask about a cluster": ("audit", "survive", "upgrade", "ui", "snapshot"),
     "Find a change": ("advise", "rebalance"),
     "Run the webhook": ("serve", "policy", "certs", "doctor"),
@@ -47,6 +47,7 @@ GONE: Final[Mapping[str, str]] = {
     "fix": "lint --fix now: evenkeel lint --fix deploy",
     "options": "in each command's help now: evenkeel explain --help",
     "rule": "lint --explain now: evenkeel lint --explain no-spread",
+    "score": "explain -o scores now: evenkeel explain -f web.yaml -o scores",
 }
 
 #: Commands in distributions of their own, by their modules.
@@ -179,6 +180,12 @@ class _LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click would import every command to find similar names.
         name = args[0]
+        if "--jsonl" in args:
+            # What programs speak is no command that help or shells list.
+            from webhook.cli import machine
+
+            if name in machine.FORMS:
+                return name, machine.FORMS[name], args[1:]
         if name in GONE:
             context.fail(f"{name} is {GONE[name]}")
         if name not in COMMANDS:

@@ -103,18 +103,6 @@ class PlacementOptions:
         if self.cluster == STDIN and STDIN in self.files:
             raise UsageError("only one of --file and --cluster may be standard input")
 
-    def check_lines(self) -> None:
-        """Make sure that standard input has only requests, which name their objects themselves.
-
-        Raises:
-            UsageError: It is not so.
-        """
-        if self.files or self.words:
-            raise UsageError("--jsonl may not be combined with --file or KIND/NAME")
-        if self.cluster == STDIN:
-            raise UsageError("--cluster must be a file: standard input has the requests")
-        self.check_cluster()
-
     def kinds(self) -> workload_kinds.WorkloadKinds:
         """Return the kinds that make pods.
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from planning.simulation.limits import MOST_PODS, MOST_SEED
 from policies.manifests.errors import UsageError
-from policies.manifests.wire import members
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import finish
-
-if TYPE_CHECKING:
-    pass
-
 
 _EXAMPLES = """\
 evenkeel simulate deploy/web -n shop
@@ -26,7 +21,6 @@ evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
 evenkeel simulate -f web.yaml --live --autoscale node-groups.yaml --scale-down
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
-evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 """
 
 
@@ -80,13 +74,9 @@ pods_option: Final = click.option(
     "looking when it has found enough feasible nodes.  [default: look at all nodes]",
 )
 @answer_option(HTML, text=HTML_NOTE)
-@click.option(
-    "--jsonl", is_flag=True, help="Read one simulate request per line from stdin, write one answer per line."
-)
 def command(
     *,
     form: str,
-    jsonl: bool,
     replicas: int | None,
     seed: int | None,
     runs: int | None,
@@ -111,16 +101,11 @@ def command(
     With --scale-down it then removes nodes that are not needed: which go, which stay and why, where their
     pods go, and whether that undoes the balance.
 
-    With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on
-    stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
-    "cluster" uses --cluster, or the live cluster as read once at the start.
-
     A new revision over running pods replaces them: without --pods, --runs and --nodes-to-score it is rolled
     out, and the answer is that of evenkeel rollout.
 
     Exit codes: 0 every pod got a node, 1 some stay pending (in some run), 2 bad usage or input, 3 could not
-    run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
-    was invalid, else 1 if some pod stays pending.
+    run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     from planning.simulation.recovery import MOST_OTHERS
     from webhook.cli.node_actions import Happening
@@ -139,10 +124,4 @@ def command(
         raise UsageError(f"--scale-down needs --autoscale: {simulate.REMOVES_NOTHING}")
     from webhook.cli import simulation
 
-    if jsonl:
-        options.check_lines()
-        if asked != simulate.SimulateRequest() or autoscale is not None:
-            shared = ", ".join(entry.name for entry in members(simulate.SimulationFields))
-            raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
-        finish(simulation.answer_requests(options))
     finish(simulation.report(options, asked, happening, form=form))

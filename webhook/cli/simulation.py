@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +11,7 @@ from planning.simulation import scheduling_queue, simulated_queue
 from planning.simulation.rollout import simulated_rollout
 from planning.what_if import simulate_json, simulate_text
 from webhook.cli import placement
-from webhook.cli.answers import answer_lines, answer_printer
+from webhook.cli.answers import answer_printer
 from webhook.cli.node_actions import Happening
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import SENTENCES, ExitCode, interruptible, progress, show
@@ -64,13 +62,6 @@ def report(
     if isinstance(simulated, simulated_queue.SimulatedQueue) and not simulated.complete:
         return ExitCode.INTERRUPTED
     return ExitCode.of(clean=simulated.succeeds)
-
-
-def answer_requests(options: PlacementOptions) -> ExitCode:
-    """Answer the requests on standard input, a line each; return the exit code."""
-    known = placement.known_pods(options, keeps=True)
-    server = placement.read_context(options, known)
-    return answer_lines(sys.stdin.buffer, partial(_answer, server=server, known=known))
 
 
 def _queue(
@@ -127,8 +118,3 @@ def _simulate(
             on_step=lambda _step: advance(next(done) / steps),
             stop=stop,
         )
-
-
-def _answer(line: bytes, server: AdmissionContext, known: KnownPods) -> tuple[bytes, bool]:
-    simulated = simulate.simulate_request(line, server, known)
-    return simulate_json.render(simulated), simulated.succeeds

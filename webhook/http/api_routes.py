@@ -92,8 +92,7 @@ _Found = TypeVar("_Found")
 def score(call: ApiCall) -> ApiReply:
     """Evaluate every node for one pod."""
     found = place_request(call.body, call.context)
-    as_text = partial(score_table.render, wide=call.wide)
-    return _reply(found, _rendered(found, score_json.render, as_text, call.screen))
+    return _reply(found, _rendered(found, score_json.render, score_table.render, call.screen))
 
 
 def explain(call: ApiCall) -> ApiReply:

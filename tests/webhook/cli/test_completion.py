@@ -71,7 +71,9 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
             "evenkeel serve --policy builtin:d", ["file,builtin:d", "plain,builtin:default"], id="of serve"
         ),
         pytest.param(
-            "evenkeel score --policy builtin:d", ["file,builtin:d", "plain,builtin:default"], id="of score"
+            "evenkeel explain --policy builtin:d",
+            ["file,builtin:d", "plain,builtin:default"],
+            id="of explain",
         ),
         pytest.param("evenkeel policy show so", ["file,so", "plain,soft-spread"], id="a policy to show"),
         pytest.param(

@@ -46,10 +46,13 @@ def _explain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes
         pytest.param(["-f", "gone.yaml"], 2, id="2: no file"),
         pytest.param([], 2, id="2: no manifest"),
         pytest.param(["-f", "fits.yaml", "--context", "x"], 2, id="2: a context, not live"),
+        pytest.param(["-f", "fits.yaml", "-o", "scores"], 0, id="0: scores"),
+        pytest.param(["-f", "nowhere.yaml", "-o", "scores"], 1, id="1: scores"),
+        pytest.param(["-f", "fits.yaml", "-o", "scores", "--diff", "1"], 2, id="2: scores have no diff"),
     ],
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
-    """The exit codes are those of ``evenkeel score``."""
+    """The exit code says whether the pod fits; what is wrong goes to stderr."""
     _check(_explain(folder, *arguments), code, wording)
 
 

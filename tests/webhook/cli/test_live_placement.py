@@ -1,4 +1,4 @@
-"""``evenkeel explain`` and ``score`` of a live cluster, as people use them."""
+"""``evenkeel explain`` of a live cluster, as people use them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def commands(
     ("arguments", "code"),
     [
         pytest.param(["explain", "-f", "nowhere.yaml"], 1, id="explain: it fits nowhere"),
-        pytest.param(["score", "-f", "fits.yaml", "-o", "json"], 0, id="score: it fits, as JSON"),
+        pytest.param(["explain", "-f", "fits.yaml", "-o", "scores"], 0, id="explain: scores"),
         pytest.param(["simulate", "-f", "fits.yaml", "--pods", "3"], 1, id="simulate: some stay pending"),
         pytest.param(["simulate", "-f", "fits.yaml", "--runs", "2", "-o", "json"], 0, id="simulate: as JSON"),
     ],
@@ -88,7 +88,8 @@ def test_the_same_as_from_a_file(
 
     assert (code, picture.stdout) == (live.code, live.stdout), live.stderr
     assert installed == (b"" == live.stderr)
-    assert installed == (f"/v1/{arguments[0]}" in "".join(plane.paths()))
+    route = "score" if "scores" in arguments else arguments[0]
+    assert installed == (f"/v1/{route}" in "".join(plane.paths()))
     assert installed or b"not installed" in live.stderr
 
 
@@ -127,7 +128,7 @@ def test_namespace_of_the_object(
     """Only a namespace that the user typed can contradict it, not that of the context."""
     plane.app = plane.app if way == "asked" else None
     pod = yaml.safe_dump(a_pod(namespace="other"))
-    done = commands.run("score", "-f", "-", "--live", *arguments, stdin=pod.encode())
+    done = commands.run("explain", "-f", "-", "--live", *arguments, stdin=pod.encode())
 
     assert told in (done.stdout + done.stderr).decode()
 
@@ -167,7 +168,7 @@ def test_messages(
     ("arguments", "code", "told"),
     [
         pytest.param(["explain", "deploy/web"], 1, "Deployment.apps shop/web fits none", id="explain"),
-        pytest.param(["score", "deploy", "web", "-o", "wide"], 1, "RAW", id="score, wide"),
+        pytest.param(["explain", "deploy", "web", "-o", "scores"], 1, "RAW", id="scores"),
         pytest.param(["explain", "pod/n1-0"], 0, "as if it were scheduled again", id="a pod that runs"),
         pytest.param(
             ["explain", "deploy/web", "--diff", "1"], 0, "kubectl patch deployment.apps/web", id="patch"
@@ -207,7 +208,7 @@ def test_objects_of_the_cluster(
 def test_forbidden(plane: ControlPlane, commands: Commands) -> None:
     """Who may not ask Evenkeel gets no answer from the cluster either, and is told what is lacking."""
     plane.forbidden.add("/api/v1/namespaces/evenkeel/serviceaccounts/evenkeel-client/token")
-    done = commands.run("score", "-f", "fits.yaml", "--live")
+    done = commands.run("explain", "-f", "fits.yaml", "--live")
 
     assert (3, b"") == (done.code, done.stdout)
     assert b"serviceaccounts/token" in done.stderr

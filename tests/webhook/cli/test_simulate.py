@@ -71,8 +71,6 @@ def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.C
         pytest.param(["-f", "pod.yaml", "--seed", "1"], 0, "1 of 1 pod", "", id="0: one pod"),
         pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad workload"),
         pytest.param(["-f", "web.yaml", "--pods", "-1"], 2, "", "--pods", id="2: a bad number"),
-        pytest.param(["-f", "web.yaml", "--jsonl"], 2, "", "--jsonl", id="2: a file and a stream"),
-        pytest.param(["--jsonl", "--pods", "1"], 2, "", "--jsonl", id="2: an option and a stream"),
         pytest.param([], 2, "", "-f FILE", id="2: nothing"),
     ],
 )

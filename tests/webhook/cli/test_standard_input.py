@@ -48,7 +48,7 @@ def test_what_is_wrong_with_it_is_told_by_one_name(line: str) -> None:
 
 def test_a_cluster_is_read_from_a_pipe() -> None:
     """It is the same as from its file."""
-    command = [sys.executable, "-c", START, "score", "-f", "web.yaml", "-o", "json", "--cluster"]
+    command = [sys.executable, "-c", START, "explain", "-f", "web.yaml", "-o", "scores", "--cluster"]
     piped = subprocess.run(
         [*command, "-"], cwd=EXAMPLES, input=(EXAMPLES / "cluster.yaml").read_bytes(), capture_output=True,
         check=False,

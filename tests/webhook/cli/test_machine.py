@@ -1,11 +1,10 @@
-"""``evenkeel score``, as a person and as a program uses it."""
+"""The forms for programs: a request a line, an answer a line."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.builders import a_constraint, a_node, a_pod
 from tests.planning.verdicts import on
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.requests.bodies import a_body, a_request
+from webhook.cli import machine, main
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "score"]
 FITS = a_pod(spec={"topologySpreadConstraints": [a_constraint()]})
@@ -28,9 +28,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a cluster of two zones, in the first of which two pods run."""
     cluster = {"kind": "List", "items": [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 2)]}
     (tmp_path / "cluster.json").write_text(json.dumps(cluster))
-    for name, pod in (("fits", FITS), ("nowhere", NOWHERE), ("broken", BROKEN)):
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(pod))
-    (tmp_path / "twice.yaml").write_text("spec: {nodeName: gone}\n" + yaml.safe_dump(FITS))
+    (tmp_path / "fits.yaml").write_text(yaml.safe_dump(FITS))
     return tmp_path
 
 
@@ -38,65 +36,20 @@ def _score(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Comp
     return evenkeel("score", *arguments, folder=folder, stdin=stdin)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        pytest.param(["-f", "fits.yaml"], 0, id="0: fits"),
-        pytest.param(["-f", "twice.yaml"], 0, id="0: a key twice"),
-        pytest.param(["-f", "nowhere.yaml"], 1, id="1: fits nowhere"),
-        pytest.param(["-f", "broken.yaml"], 2, id="2: a bad pod"),
-        pytest.param(["-f", "gone.yaml"], 2, id="2: no file"),
-        pytest.param(["-f", "fits.yaml", "--kubernetes-version", "1.2"], 2, id="2: bad release"),
-        pytest.param(["-f", "fits.yaml", "--jsonl"], 2, id="2: a file and a stream"),
-        pytest.param([], 2, id="2: neither"),
-    ],
-)
-def test_exit_codes(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
-    """The exit code says whether the pod fits; what is wrong goes to stderr."""
-    done = _score(folder, "--cluster", "cluster.json", *arguments)
-    printed = f"{done.stdout.decode()}--- stderr\n{done.stderr.decode()}"
+@pytest.mark.parametrize("form", machine.FORMS)
+def test_who_types_one_is_told_of_the_command(folder: Path, form: str) -> None:
+    """Without --jsonl it is no form for programs, and with it there is no option of people."""
+    typed = evenkeel(form, "-f", "fits.yaml", "--cluster", "cluster.json", folder=folder)
+    mixed = evenkeel(form, "--jsonl", "-f", "fits.yaml", folder=folder)
 
-    assert code == done.returncode, done.stderr
-    assert wording(printed) == printed
-
-
-def test_errors_are_lines(folder: Path) -> None:
-    """Every problem is ``file:line: field: problem``, at once."""
-    lines = _score(folder, "-f", "broken.yaml", "--cluster", "cluster.json").stderr.decode().splitlines()
-    starts = [":".join(line.split(":")[:3]) for line in lines]
-
-    assert len(lines) == 2
-    assert all(start.startswith("broken.yaml:") and "spec.topologySpread" in start for start in starts)
-
-
-def test_json(folder: Path) -> None:
-    """The answer is that of the route, one line."""
-    done = _score(
-        folder, "-f", "-", "-o", "json", "--cluster", "cluster.json", stdin=json.dumps(FITS).encode()
-    )
-
-    assert 1 == done.stdout.count(b"\n")
-    assert [False, True] == [node["feasible"] for node in json.loads(done.stdout)["nodes"]]
+    assert form in main.GONE or form in main.COMMANDS
+    assert form in main.COMMANDS or b" now: evenkeel " in typed.stderr
+    assert (2, b"") == (mixed.returncode, mixed.stdout)
 
 
 def test_cluster_from_stdin(folder: Path) -> None:
-    """The cluster may come through a pipe, but not together with the requests."""
-    cluster = (folder / "cluster.json").read_bytes()
-    command = [*COMMAND, "-f", "fits.yaml", "--cluster", "-"]
-
-    assert (
-        0 == subprocess.run(command, input=cluster, capture_output=True, check=False, cwd=folder).returncode
-    )
-    assert 2 == _score(folder, "--jsonl", "--cluster", "-", stdin=cluster).returncode
-
-
-def test_piped_output_is_plain(folder: Path) -> None:
-    """Output that goes to no terminal has no escape sequences."""
-    arguments = ["-f", "fits.yaml", "--cluster", "cluster.json"]
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=True, cwd=folder)
-
-    assert b"\x1b" not in done.stdout
-    assert (_score(folder, *arguments).stdout, b"") == (done.stdout, done.stderr)
+    """Standard input has the requests, so the cluster is a file."""
+    assert 2 == _score(folder, "--jsonl", "--cluster", "-").returncode
 
 
 @pytest.mark.parametrize(
