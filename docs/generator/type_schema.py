@@ -79,7 +79,7 @@ def class_schema(kind: type, define: Callable[[type], Schema] | None = None) -> 
     """
     entries = list(_typed_entries(kind) if is_typeddict(kind) else _sent_entries(kind))
     required = [entry.name for entry in entries if entry.required]
-    is_left_out = not required and not is_typeddict(kind) and issubclass(kind, DocumentFields)
+    is_left_out = not required and not is_typeddict(kind) and _is_of_documents(kind)
     return {
         "description": _plain(_docstring(kind)),
         "type": "object",
@@ -113,7 +113,8 @@ def _sent_entries(kind: type) -> Iterator[_Entry]:
     """Yield the members of a class; those of an inline value are there in each of its forms, or optional."""
     docs = attribute_docs(kind)
     form: Any = kind
-    defaults = {
+    defaults = dict(getattr(kind, "_field_defaults", {})) if _is_of_documents(kind) else {}
+    defaults |= {
         entry.name: entry.default
         for entry in (fields(form) if issubclass(kind, Received) else ())
         if entry.default is not MISSING or entry.default_factory is not MISSING
@@ -130,9 +131,14 @@ def _sent_entries(kind: type) -> Iterator[_Entry]:
             default = defaults.get(attribute)
             keywords: Schema = {} if default in (None, MISSING, ()) else {"default": default}
             is_optional = OPTIONAL in getattr(hint, "__metadata__", ())
-            described = without_none(hint) if is_optional or issubclass(kind, DocumentFields) else hint
+            described = without_none(hint) if is_optional or _is_of_documents(kind) else hint
             required = not is_optional and attribute not in defaults
             yield _Entry(name, described, docs[attribute], required, keywords)
+
+
+def _is_of_documents(kind: type) -> bool:
+    """Return whether people write values of a class, in its fields or as Kubernetes has them (``parse``)."""
+    return issubclass(kind, DocumentFields) or hasattr(kind, "parse")
 
 
 def without_none(hint: Any) -> Any:

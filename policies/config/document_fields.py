@@ -6,13 +6,11 @@ line break pass). The title says in words what it wants.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.wire import DocumentFields, Form, Keywords
-from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector, Operator
+from policies.manifests.wire import Form, Keywords
+from policies.model.labels import SUBDOMAIN_LENGTH
 
 #: A DNS label.
 _LABEL: Final = "[a-z0-9]+(-+[a-z0-9]+)*"
@@ -59,25 +57,3 @@ RuleId: TypeAlias = Annotated[
 Day: TypeAlias = Annotated[
     date, Form(str), _form("[0-9]{4}-[0-9]{2}-[0-9]{2}", 'a date, as in "2027-01-31"', 10, format="date")
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelExpression(DocumentFields):
-    """A condition on a label."""
-
-    key: str  #: The label's key.
-    operator: Operator  #: How the label is compared.
-    values: tuple[str, ...] = ()  #: Required with In and NotIn, left out with the others.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectorDocument(DocumentFields):
-    """Selects objects by their labels."""
-
-    #: Labels that must be there with these values.
-    match_labels: Mapping[str, str] = field(default_factory=dict)
-    match_expressions: tuple[LabelExpression, ...] = ()  #: Conditions that must all hold.
-
-
-#: A label selector.
-Selector: TypeAlias = Annotated[LabelSelector, Form(SelectorDocument)]

@@ -26,32 +26,32 @@ MOST_ENTRIES: Final = 10_000
 #: The schema of an object of Kubernetes within a request: nothing looks into it, and there may be many.
 _OPAQUE: Final = {"type": "object"}
 
+_TYPES: Final[Any] = Draft202012Validator.TYPE_CHECKER.redefine_many(
+    {
+        "integer": lambda _, value: type(value) is int,
+        # YAML has such as are none.
+        "number": lambda _, value: type(value) is int or (type(value) is float and isfinite(value)),
+    }
+)
 
-def _assertion(holds: Callable[[Any, Any, Any], bool]) -> _Keyword:
-    """Return the function of a keyword, from what says whether it holds of a value."""
 
-    def keyword(validator: Any, limit: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if not holds(validator, value, limit):
+def _assertion(holds: Callable[[Any, Any], bool], kind: str = "") -> _Keyword:
+    """Return the function of a keyword, from what says whether it holds of a value of a type, or of any."""
+
+    def keyword(_validator: Any, limit: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if (not kind or _TYPES.is_type(value, kind)) and not holds(value, limit):
             yield ValidationError("")
 
     return keyword
 
 
-def _counted(kind: Any, compare: Callable[[int, int], bool]) -> _Keyword:
-    return _assertion(lambda _, value, limit: not isinstance(value, kind) or compare(len(value), limit))
-
-
-def _compared(compare: Callable[[float, float], bool]) -> _Keyword:
-    return _assertion(lambda _, value, limit: not isinstance(value, int | float) or compare(value, limit))
-
-
-def _has_type(validator: Any, value: Any, types: Any) -> bool:
-    return any(validator.is_type(value, each) for each in ([types] if isinstance(types, str) else types))
+def _has_type(value: Any, types: Any) -> bool:
+    return any(_TYPES.is_type(value, each) for each in ([types] if isinstance(types, str) else types))
 
 
 def _any_of(validator: Any, branches: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
     """Follow the branch of the value's type, of several objects that with the most of its fields."""
-    fitting = [each for each in branches if _has_type(validator, value, each.get("type", "string"))]
+    fitting = [each for each in branches if _has_type(value, each.get("type", "string"))]
     if not fitting:
         yield ValidationError("")
         return
@@ -83,32 +83,25 @@ def _entries(keyword: str, kind: Any) -> _Keyword:
     return look
 
 
-_COUNTED: Final[Mapping[str, type]] = {"Length": str, "Items": list, "Properties": dict}
+#: What is counted, by how its keywords end.
+_COUNTED: Final[Mapping[str, str]] = {"Length": "string", "Items": "array", "Properties": "object"}
 
 FormValidator: Final[Any] = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     {
         "type": _assertion(_has_type),
-        "enum": _assertion(lambda _, value, allowed: value in allowed),
+        "enum": _assertion(lambda value, allowed: value in allowed),
         "anyOf": _any_of,
         "items": _entries("items", list),
         **{
             name: _entries(name, dict)
             for name in ("additionalProperties", "patternProperties", "propertyNames")
         },
-        "minimum": _compared(operator.ge),
-        "maximum": _compared(operator.le),
-        **{f"min{what}": _counted(kind, operator.ge) for what, kind in _COUNTED.items()},
-        **{f"max{what}": _counted(kind, operator.le) for what, kind in _COUNTED.items()},
-        "pattern": _assertion(
-            lambda _, value, pattern: not isinstance(value, str) or bool(re.search(pattern, value))
-        ),
+        "minimum": _assertion(operator.ge, "number"),
+        "maximum": _assertion(operator.le, "number"),
+        **{f"min{what}": _assertion(lambda each, n: len(each) >= n, of) for what, of in _COUNTED.items()},
+        **{f"max{what}": _assertion(lambda each, n: len(each) <= n, of) for what, of in _COUNTED.items()},
+        "pattern": _assertion(lambda text, pattern: bool(re.search(pattern, text)), "string"),
     },
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
-        {
-            "integer": lambda _, value: type(value) is int,
-            # YAML has such as are none.
-            "number": lambda _, value: type(value) is int or (type(value) is float and isfinite(value)),
-        }
-    ),
+    type_checker=_TYPES,
 )

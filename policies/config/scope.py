@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from policies.config.document_fields import KindName, NamespacePattern, Selector
+from policies.config.document_fields import KindName, NamespacePattern
 from policies.manifests.wire import INTERNAL, DocumentFields, Keywords
-from policies.model.labels import SUBDOMAIN_LENGTH
+from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector
 
 #: The label that every namespace carries with its own name, so it is known without a cluster.
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -73,8 +73,8 @@ class Scope(DocumentFields):
     namespaces: Annotated[tuple[NamespacePattern, ...], Keywords(examples=[["production", "team-*"]])] = ()
     #: Selects namespaces by their labels. Labels other than kubernetes.io/metadata.name are only known when a
     #: cluster is connected.
-    namespace_selector: Selector | None = None
-    object_selector: Selector | None = None  #: Selects objects by their own labels.
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None  #: Selects objects by their own labels.
     #: Kinds that are selected; empty means all. A pod also has the kinds of its owners.
     kinds: Annotated[tuple[KindName, ...], Keywords(examples=[["Deployment", "StatefulSet"]])] = ()
     _excluded: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date
 from enum import Enum, StrEnum, auto
-from functools import cache
+from functools import cache, partial
 from types import UnionType
 from typing import (
     Annotated,
@@ -201,18 +201,27 @@ def _encodable(value: Any) -> Any:
 def from_json(kind: type[_Received], raw: Mapping[str, Any]) -> _Received:
     """Return a value from JSON that has its form (``policies/config/form``); other fields are passed over."""
     form: Any = kind
-    value: _Received = _builder(form)(raw)
+    value: _Received = form(
+        **{attribute: build(raw[name]) for name, attribute, build in _built(form) if name in raw}
+    )
     return value
 
 
 @cache
+def _built(kind: type) -> list[tuple[str, str, Callable[[Any], Any]]]:
+    """Return the members of a class by name: their attributes, and what builds these from JSON."""
+    return [(entry.name, entry.attribute, _builder(entry.hint)) for entry in members(kind)]
+
+
 def _builder(hint: Any) -> Callable[[Any], Any]:
     """Return what builds the values of a type from JSON."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _builder(arguments[0])
     if origin in (Union, UnionType):
-        return _union([build for build in map(_builder, arguments) if build is not _as_it_is])
+        # One of several types at most is not as JSON has it.
+        build = next((each for each in map(_builder, arguments) if each is not _as_it_is), _as_it_is)
+        return build if build is _as_it_is else lambda raw: None if raw is None else build(raw)
     if origin in (list, tuple):
         entry = _builder(arguments[0])
         if entry is _as_it_is:
@@ -222,7 +231,7 @@ def _builder(hint: Any) -> Callable[[Any], Any]:
         entry = _builder(arguments[1])
         return entry if entry is _as_it_is else lambda raw: {key: entry(raw[key]) for key in raw}
     if isinstance(hint, type) and issubclass(hint, Received):
-        return _dataclass(hint)
+        return partial(from_json, hint)
     if hint is date:
         return date.fromisoformat
     parse: Callable[[Any], Any] | None = getattr(hint, "parse", None)
@@ -231,18 +240,3 @@ def _builder(hint: Any) -> Callable[[Any], Any]:
 
 def _as_it_is(raw: Any) -> Any:
     return raw
-
-
-def _union(builders: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """Return what builds one of several types, of which one at most is not as JSON has it."""
-    if not builders:
-        return _as_it_is
-    (build,) = builders
-    return lambda raw: None if raw is None else build(raw)
-
-
-def _dataclass(kind: Any) -> Callable[[Any], Any]:
-    entries = [(entry.name, entry.attribute, _builder(entry.hint)) for entry in members(kind)]
-    return lambda raw: kind(
-        **{attribute: build(raw[name]) for name, attribute, build in entries if name in raw}
-    )

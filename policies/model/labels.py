@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 from policies.manifests.fields import (
     ErrorList,
@@ -24,6 +24,7 @@ from policies.manifests.fields import (
     required_value,
     shown_name,
 )
+from policies.manifests.wire import Form
 from policies.manifests.words import IN_MESSAGE, listed
 from policies.model.api_rules import ApiRule
 
@@ -84,11 +85,17 @@ class Operator(StrEnum):
 
 
 class Requirement(NamedTuple):
-    """One condition on one label; ``values`` is empty for Exists and DoesNotExist."""
+    """A condition on a label."""
 
-    key: str
-    operator: Operator
-    values: tuple[str, ...] = ()
+    key: str  #: The label's key.
+    operator: Operator  #: How the label is compared.
+    values: tuple[str, ...] = ()  #: Required with In and NotIn, left out with the others.
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Requirement:
+        """Build a condition from a valid API object."""
+        values = tuple(value or "" for value in raw.get("values") or ())
+        return cls(raw["key"], Operator(raw["operator"]), values)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return whether labels satisfy the condition; NotIn and DoesNotExist do where the key is absent."""
@@ -131,22 +138,15 @@ class LabelSelector(NamedTuple):
     'app=web,tier in (a,b)'
     """
 
-    match_labels: tuple[tuple[str, str], ...] = ()
-    match_expressions: tuple[Requirement, ...] = ()
+    #: Labels that must be there with these values.
+    match_labels: Annotated[tuple[tuple[str, str], ...], Form(Mapping[str, str])] = ()
+    match_expressions: tuple[Requirement, ...] = ()  #: Conditions that must all hold.
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> LabelSelector:
         """Build a selector from a valid API object; see ``label_selector_errors``."""
         labels = [(key, value or "") for key, value in (raw.get("matchLabels") or {}).items()]
-        expressions = [
-            Requirement(
-                entry["key"],
-                Operator(entry["operator"]),
-                tuple(value or "" for value in entry.get("values") or ()),
-            )
-            for entry in raw.get("matchExpressions") or ()
-        ]
-        return cls(tuple(labels), tuple(expressions))
+        return cls(tuple(labels), tuple(map(Requirement.parse, raw.get("matchExpressions") or ())))
 
     @property
     def empty(self) -> bool:
