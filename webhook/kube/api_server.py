@@ -209,11 +209,8 @@ class ApiServer(ABC):
 
     def call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         """Send a request as ``accepted`` does, and return the object of its answer."""
-        try:
-            found = read_json(self.accepted(method, path, **options).body).value
-        except JsonError as error:
-            raise UnreachableError(f"{self.url}{path}: the answer cannot be read: {error}") from error
-        if not isinstance(found, dict):
+        found = self.accepted(method, path, **options).json_object()
+        if not found:
             raise UnreachableError(f"{self.url}{path}: the answer is not a JSON object")
         return found
 

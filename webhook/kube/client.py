@@ -33,26 +33,22 @@ from policies.model.workload import DEFAULT_NAMESPACE
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, KubeconfigError, UnreachableError, Watch
 
 #: What errors mean of which no more needs to be said.
+_BROKE_OFF: Final = "the connection broke off"
 _MEANINGS: Final[dict[type[BaseException], str]] = {
     socket.gaierror: "no such host",
     ConnectionRefusedError: "connection refused",
-    IncompleteRead: "the connection broke off",
-    ConnectionResetError: "the connection broke off",
-    BrokenPipeError: "the connection broke off",
+    **dict.fromkeys((IncompleteRead, ConnectionResetError, BrokenPipeError), _BROKE_OFF),
     exceptions.LocationValueError: "is not the address of a server",
 }
 _NO_PEM: Final = "a certificate or key of the kubeconfig cannot be read"
 _NO_TLS: Final = "it does not speak TLS: is it the right port, and https in the kubeconfig?"
 #: What a failed handshake means, by OpenSSL's name of the reason.
 _TLS_REASONS: Final = {
-    "WRONG_VERSION_NUMBER": _NO_TLS,
-    "HTTP_REQUEST": _NO_TLS,
-    "RECORD_LAYER_FAILURE": _NO_TLS,
-    "NO_CERTIFICATE_OR_CRL_FOUND": _NO_PEM,
-    "PEM_LIB": _NO_PEM,
-    "BAD_BASE64_DECODE": _NO_PEM,
-    "NO_START_LINE": _NO_PEM,
-    "UNEXPECTED_EOF_WHILE_READING": "the connection broke off",
+    **dict.fromkeys(("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"), _NO_TLS),
+    **dict.fromkeys(
+        ("NO_CERTIFICATE_OR_CRL_FOUND", "PEM_LIB", "BAD_BASE64_DECODE", "NO_START_LINE"), _NO_PEM
+    ),
+    "UNEXPECTED_EOF_WHILE_READING": _BROKE_OFF,
 }
 
 

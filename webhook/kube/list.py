@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from policies.manifests import json_bytes
 from policies.manifests.fields import text_member, type_name
@@ -15,10 +16,6 @@ from policies.model.snapshot import identity
 from webhook.kube.api_server import LARGEST_OBJECT, OBJECT_HEAD, ApiError, ApiServer, UnreachableError
 from webhook.kube.kind_record import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
 #: process runs; fewer would send a large cluster's API server too many requests.
@@ -160,9 +157,6 @@ def _read(item: object, resource: ListedResource) -> dict[str, Any] | LeftOutObj
 
 def _begun(ask: Callable[[], bytes]) -> Future[bytes]:
     """Send a request in a thread of its own; no one waits for an answer that is not needed any more."""
-    # It imports logging, and runs without a live cluster ask for nothing.
-    from concurrent.futures import Future  # noqa: PLC0415
-
     asked = Future[bytes]()
 
     def run() -> None:

@@ -82,9 +82,7 @@ WITH_PENDING_PODS: Final = tuple(
 )
 #: Lists of objects that a webhook is sent, of those that a server may list.
 LABELED_OBJECTS: Final = tuple(
-    resource.path
-    for resource in WATCHED_RESOURCES
-    if resource.kind in {"Pod", "ReplicaSet", "StatefulSet", "ReplicationController"}
+    _resource(kind).path for kind in (POD, REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
 )
 #: The policies of a cluster, which a server follows besides what the cluster is made of.
 SPREAD_POLICIES: Final = ListedResource(
