@@ -12,9 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from policies.admission.decision import SkipCause, SkippedRules, by_reason
+from policies.admission.decision import AdmissionWarning, SkipCause, SkippedRules, by_reason
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
-from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import (
     NO_SETTINGS,

@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from policies.admission.decision import ALLOWED, AdmissionVerdict, CacheMiss, Decision
-from policies.admission.warnings import AdmissionWarning
+from policies.admission.decision import ALLOWED, AdmissionVerdict, AdmissionWarning, CacheMiss, Decision
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import (
     Injection,

@@ -9,8 +9,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from policies.admission.decision import ALLOWED, IGNORED, AdmissionVerdict, Decision, NamespaceChange
-from policies.admission.warnings import AdmissionWarning
+from policies.admission.decision import (
+    ALLOWED,
+    IGNORED,
+    AdmissionVerdict,
+    AdmissionWarning,
+    Decision,
+    NamespaceChange,
+)
 from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.config.policy_advice import PolicyEnvironment, policy_advice

@@ -16,10 +16,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from policies.admission.decision import SkipCause, SkippedRules
+from policies.admission.decision import (
+    MAX_WARNING_LENGTH,
+    WARNING_PREFIX,
+    AdmissionWarning,
+    SkipCause,
+    SkippedRules,
+)
 from policies.admission.rejection_summary import may_change, rejection_summaries
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
-from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import descend, member
@@ -43,7 +48,7 @@ _BRACKETS = re.compile(r" \(([^()]*)\)(?=,|$)")
 #: How a person reads more.
 _SEE_ALL = "; see kubectl evenkeel explain"
 #: Characters of the warning before that.
-_TEXT_LENGTH = MAX_LENGTH - len(PREFIX) - len(_SEE_ALL)
+_TEXT_LENGTH = MAX_WARNING_LENGTH - len(WARNING_PREFIX) - len(_SEE_ALL)
 
 
 class NextPodTiming(Enum):

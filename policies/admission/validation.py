@@ -17,6 +17,7 @@ from policies.admission.admission_rules import (
 from policies.admission.decision import (
     ALLOWED,
     AdmissionVerdict,
+    AdmissionWarning,
     CacheMiss,
     Decision,
     SkippedRules,
@@ -25,7 +26,6 @@ from policies.admission.decision import (
 from policies.admission.injection import remnants
 from policies.admission.review_cost import WITHOUT_NODES, ReviewCost, ReviewLimits
 from policies.admission.unschedulable_forecast import Forecast, NextPodTiming, forecast, next_pod_timing
-from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import INJECT_ANNOTATION
 from policies.config.enforcement import (

@@ -24,7 +24,7 @@ from planning.simulation.rollout import courses
 from planning.simulation.suggestions import outvoted, rollout_suggestions, survive_suggestions
 from planning.simulation.survive import survive
 from planning.what_if import simulate_json
-from policies.admission import review_cost, warnings
+from policies.admission import decision, review_cost
 from policies.config import policy_resource, policy_validation
 from policies.emit.cel import LIMITS, MAX_CHARACTERS
 from policies.manifests import fields, object_stream, yaml_events
@@ -68,7 +68,7 @@ LOOPS = [line for line in SCALE_UPS if b'"loops":' in line]
 #: What a page says, with N in place of each figure, and the figures.
 FIGURES: list[tuple[str, str, list[float]]] = [
     ("README.md", "tell N to N of the N changes", [min(TOLD), max(TOLD), CHANGES]),
-    ("docs/admission.md", "at most three warnings of N characters", [warnings.MAX_LENGTH]),
+    ("docs/admission.md", "at most three warnings of N characters", [decision.MAX_WARNING_LENGTH]),
     ("docs/admission.md", "more than N entries on all levels", [validation.MAX_SIZE]),
     ("docs/admission.md", "more than N entries of the pod", [review_cost.MAX_READ]),
     ("docs/admission.md", "more than N counted steps", [review_cost.MAX_STEPS]),
@@ -197,7 +197,7 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/ui.md", "may take N s of processor time", [readings.PROCESSOR_S]),
     ("docs/ui.md", "up to N nodes", [background_audit.MOST_SENT]),
     ("docs/ui.md", "more than N MiB is refused", [embedded.MOST_BYTES / MIB]),
-    ("docs/decisions/admission.md", "three texts of N characters", [warnings.MAX_LENGTH]),
+    ("docs/decisions/admission.md", "three texts of N characters", [decision.MAX_WARNING_LENGTH]),
     (
         "docs/decisions/installation.md",
         "cached for N s, negative ones for N s",

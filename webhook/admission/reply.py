@@ -11,8 +11,15 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.admission.admission_rules import error_text, repeats_of
-from policies.admission.decision import IGNORED, AdmissionVerdict, Decision, SkipCause, SkippedRules
-from policies.admission.warnings import MAX_WARNINGS, warning_texts
+from policies.admission.decision import (
+    IGNORED,
+    MAX_WARNINGS,
+    AdmissionVerdict,
+    Decision,
+    SkipCause,
+    SkippedRules,
+    warning_texts,
+)
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import FieldError, is_cut, member, shown_name, text_member
 from policies.manifests.sanitize import cut, one_line, printable_lines

@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from policies.admission.decision import CacheMiss, NamespaceChange
+from policies.admission.decision import AdmissionWarning, CacheMiss, NamespaceChange
 from policies.admission.policy_preview import preview_warnings, preview_workloads
-from policies.admission.warnings import AdmissionWarning
 from policies.config.context import STRANGER
 from webhook.admission.reply import Reply, reply_to
 from webhook.admission.respond import RefusedReview, respond

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from policies.admission.effect_change import EffectChange
+from policies.admission.decision import MAX_WARNING_LENGTH
 from policies.admission.policy_preview import (
     ComparedWorkload,
+    EffectChange,
     PolicyPreview,
     WorkloadChange,
     preview_warnings,
 )
-from policies.admission.warnings import MAX_LENGTH
 
 
 def a_preview(
@@ -64,4 +64,4 @@ def test_length() -> None:
     """Names of any length and content fit."""
     lines = preview_warnings(a_preview((EffectChange.DENIED, 9), name="x\x1b" * 200))
 
-    assert all(len(line) <= MAX_LENGTH and line.isprintable() for line in lines)
+    assert all(len(line) <= MAX_WARNING_LENGTH and line.isprintable() for line in lines)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from policies.admission import review_cost
-from policies.admission.decision import SkipCause, SkippedRules
+from policies.admission.decision import MAX_WARNING_LENGTH, SkipCause, SkippedRules
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit, unlimited
 from policies.admission.unschedulable_forecast import Forecast, forecast
-from policies.admission.warnings import MAX_LENGTH
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.scheduler import evaluate as scheduling
@@ -215,7 +214,7 @@ def test_long_reasons_are_cut() -> None:
     text = str(found.warning)
     assert "fits 0 of 15 nodes: 4 didn't match pod topology spread constraints, " in text
     assert "…; see kubectl evenkeel explain" in text
-    assert MAX_LENGTH == len(text)
+    assert MAX_WARNING_LENGTH == len(text)
     assert found.details.count("untolerated taint") == 9
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning, warning_texts
+from policies.admission.decision import MAX_WARNING_LENGTH, WARNING_PREFIX, AdmissionWarning, warning_texts
 from policies.manifests.fields import FieldPath
 
 LIST = FieldPath(("spec", "template", "spec", "topologySpreadConstraints"))
@@ -51,7 +51,7 @@ def a_warning(text: str, topic: str = "rule", *numbers: int, field: str = "maxSk
 )
 def test_texts(warnings: list[AdmissionWarning], most: int, expected: list[str]) -> None:
     """The first come first; what has no text of its own is named."""
-    assert [PREFIX + text for text in expected] == warning_texts(warnings, most)
+    assert [WARNING_PREFIX + text for text in expected] == warning_texts(warnings, most)
 
 
 def test_a_long_name_leaves_room_for_the_text() -> None:
@@ -59,7 +59,7 @@ def test_a_long_name_leaves_room_for_the_text() -> None:
     path = LIST.index(0).child("labelSelector", "matchLabels").key("k" * 300)
     (text,) = warning_texts([AdmissionWarning("t" * 100, "rule", (path,))], 3)
 
-    assert len(text) <= MAX_LENGTH
+    assert len(text) <= MAX_WARNING_LENGTH
     assert text.endswith("t" * 100)
 
 
@@ -85,5 +85,5 @@ def test_there_are_few_short_printable_texts(warnings: list[AdmissionWarning], m
 
     assert len(texts) <= most
     assert bool(texts) == bool(warnings)
-    assert [] == [text for text in texts if len(text) > MAX_LENGTH or not text.isprintable()]
-    assert all(text.startswith(PREFIX) for text in texts)
+    assert [] == [text for text in texts if len(text) > MAX_WARNING_LENGTH or not text.isprintable()]
+    assert all(text.startswith(WARNING_PREFIX) for text in texts)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pytest
 
 from docs.generator.type_schema import attribute_docs
+from policies.admission.decision import AdmissionWarning
 from policies.admission.review_cost import ReviewCost
 from policies.admission.unschedulable_forecast import Forecast, forecast
-from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.lint.run import Selection, lint
 from policies.manifests.documents import ManifestObject, load, objects

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonpatch import JsonPatch
 
-from policies.admission.decision import AdmissionVerdict
-from policies.admission.warnings import MAX_LENGTH, MAX_WARNINGS
+from policies.admission.decision import MAX_WARNING_LENGTH, MAX_WARNINGS, AdmissionVerdict
 from policies.config.context import AdmissionContext
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
@@ -293,7 +292,7 @@ def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: in
     warnings = response(reply)["warnings"]
 
     assert count == len(warnings)
-    assert all(len(warning) <= MAX_LENGTH and warning.isprintable() for warning in warnings)
+    assert all(len(warning) <= MAX_WARNING_LENGTH and warning.isprintable() for warning in warnings)
     assert all(warning.startswith("evenkeel: ") for warning in warnings)
     assert 0 < len(response(reply)["auditAnnotations"]["violations"]) <= AUDIT_LENGTH
 
