@@ -27,9 +27,8 @@ from planning.what_if.simulate_json import SimulateAnswer
 from planning.what_if.survive_json import SurviveAllAnswer, SurviveAnswer
 from planning.what_if.upgrade import DiffAnswer
 from policies.config.form import schema_file
-from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
-from policies.config.node_groups import NodeGroups
+from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.spread_policy import API_VERSION

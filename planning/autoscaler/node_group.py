@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from policies.config.instance_types import InstanceTypeEntry
-from policies.config.node_groups import GroupEntry, taint_errors
+from policies.config.node_groups import GroupEntry, InstanceTypeEntry, taint_errors
 from policies.manifests.fields import (
     VALUE_INVALID,
     ErrorList,

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from policies.admission.decision import AdmissionWarning
+from policies.admission.effect_change import EffectChange
 from policies.admission.injection import injection_patch
 from policies.admission.policy_effect import as_applied, revision_of
 from policies.admission.policy_tests import patched
@@ -32,19 +32,6 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.revisions import find_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_kinds import WorkloadKind
-
-
-class EffectChange(StrEnum):
-    """The kinds of change for a workload, the gravest first; the last is none, for it is so already."""
-
-    DENIED = "denied"
-    WARNED = "warned"
-    INJECTED = "injected"
-    INJECTED_DIFFERENTLY = "injectedDifferently"
-    NO_LONGER_INJECTED = "noLongerInjected"
-    NO_LONGER_DENIED = "noLongerDenied"
-    NO_LONGER_WARNED = "noLongerWarned"
-    NOT_INJECTED = "notInjected"
 
 
 class AdmissionEffect(NamedTuple):

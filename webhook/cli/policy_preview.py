@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from policies.admission.policy_preview import EffectChange
+from policies.admission.effect_change import EffectChange
 from policies.manifests.fields import member, text_member
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command

@@ -17,7 +17,7 @@ from planning.autoscaler.karpenter.pool_reader import PoolDocument, read_pool
 from planning.autoscaler.karpenter.requirements import combine, of_labels
 from planning.autoscaler.node_group import USUAL_LABELS, described_amounts, least_amounts
 from policies.config.form import read
-from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
+from policies.config.node_groups import InstanceTypeEntry, InstanceTypes
 from policies.config.own_kinds import OwnKind
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (

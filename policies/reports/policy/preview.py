@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from policies.admission.policy_preview import EffectChange, PolicyPreview, PreviewedWorkload
+from policies.admission.effect_change import EffectChange
+from policies.admission.policy_preview import PolicyPreview, PreviewedWorkload
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import Count, Keywords, dumps
 from policies.manifests.words import more, object_title, plural

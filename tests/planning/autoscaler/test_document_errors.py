@@ -14,8 +14,7 @@ import yaml
 
 from planning.autoscaler.sources import AutoscalerReader
 from policies.config.form import form_errors
-from policies.config.instance_types import InstanceTypes
-from policies.config.node_groups import NodeGroups
+from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.scheduler.index import ClusterIndex
 
 Way: TypeAlias = tuple[str | int, ...]

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from docs.generator.published import document_schemas
 from policies.config.form import form_errors
 from policies.config.form_validator import MOST_ENTRIES
-from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
-from policies.config.node_groups import NodeGroups
+from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.spread_policy import API_VERSION

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import jsonschema
 
 from docs.generator.published import report_schemas
-from policies.admission.policy_preview import EffectChange
+from policies.admission.effect_change import EffectChange
 from policies.model.version import KNOWN_VERSION
 from policies.reports.policy.preview import HEADLINES, PolicyPreviewReport, render_json, render_text
 from tests.policies.admission.test_preview_warnings import a_preview
