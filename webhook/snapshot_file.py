@@ -23,8 +23,7 @@ from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.object_stream import stream_objects
 from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import LISTS, OPTIONAL_KINDS
-from policies.model.snapshot import identity, kind_of
-from policies.model.without_secrets import without_secrets
+from policies.model.snapshot import identity, kind_of, without_secrets
 from policies.pods.known_pods import KnownPods
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from policies.scheduler.indexed_objects import unread_warning

@@ -9,8 +9,7 @@ from typing import Any, Final
 from policies.manifests.fields import ErrorList, FieldError, member
 from policies.model.cluster_kinds import POD
 from policies.model.cluster_workloads import ClusterWorkloads
-from policies.model.snapshot import SELECTING_OWNERS, identity, kind_of
-from policies.model.without_secrets import without_secrets
+from policies.model.snapshot import SELECTING_OWNERS, identity, kind_of, without_secrets
 from policies.model.workload_kinds import WorkloadKinds
 from policies.scheduler.index import ClusterIndex
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from planning.simulation.outcome import BudgetOutcome
 from policies.model.cluster_kinds import BUDGET
 from policies.model.deletion_facts import PHASES
-from policies.model.eviction_budget import EvictionBudget
+from policies.model.scaling import EvictionBudget
 from policies.model.workload import OWNER_KEY
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.known_pods import KnownPods

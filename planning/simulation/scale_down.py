@@ -14,7 +14,7 @@ from planning.simulation.rescheduling import Rescheduling
 from policies.config.context import AdmissionContext
 from policies.model.cluster_kinds import BUDGET
 from policies.model.deletion_facts import read_disruption_facts, seconds_of
-from policies.model.eviction_budget import EvictionBudget
+from policies.model.scaling import EvictionBudget
 from policies.pods.placement import PreparedPod
 from policies.pods.pod_objects import PodObjects
 from policies.scheduler.index import PodOnNode

@@ -16,14 +16,13 @@ from policies.manifests.fields import (
     object_items,
     text_member,
 )
-from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.deletion_facts import seconds_of
 from policies.model.held_amounts import HeldAmounts, held_amounts, usual_held
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.pod_reading import EVERY_FIELD_OF_PODS, PodReading
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes, read_pod_volumes
-from policies.model.resources import PodAmounts, Requests
+from policies.model.resources import NO_IMAGES, HostPort, Images, PodAmounts, Requests, host_ports, images_of
 from policies.model.storage_objects import PersistentVolumeClaim
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import DEFAULT_NAMESPACE, owner_of_pod

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from policies.manifests.fields import list_member, object_items
-from policies.model.labels import LabelSelector
-from policies.model.workload import Workload
+from policies.manifests.fields import METADATA, SPEC, STATUS, ErrorList, list_member, object_items
+from policies.model.labels import LabelSelector, read_label_selector
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
 
 #: What both ends are where a Deployment leaves them out: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 DEFAULT_SHARE = "25%"
@@ -248,3 +248,65 @@ def scaled(value: object, pods: int) -> int | None:
     (2, 1, None)
     """
     return None if value is None else resolve_share(value, pods, up=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvictionBudget:
+    """A PodDisruptionBudget: how many evictions it allows now.
+
+    Source: ``getExpectedPodCount`` and ``updatePdbStatus``, ``pkg/controller/disruption/disruption.go``,
+    Kubernetes 1.36.
+    """
+
+    namespace: str  #: Its namespace.
+    name: str  #: Its name.
+    selector: LabelSelector | None  #: Which pods it protects; None for none.
+    allowed: int | None  #: How many evictions its status allows now; None without a status.
+    min_available: object  #: As it is written.
+    max_unavailable: object  #: As it is written.
+    #: The names of pods whose eviction is under way, and is counted already.
+    disrupted: frozenset[str] = frozenset()
+    #: Whether pods that are not ready may be evicted whatever it asks for.
+    always_allows_unhealthy: bool = False
+
+    def evictions(self, healthy: int, expected: int) -> int:
+        """Return how many evictions it allows now.
+
+        Args:
+            healthy: Pods that it selects and that run; taken where it has no status.
+            expected: How many there should be.
+        """
+        if self.allowed is not None:
+            return self.allowed
+        return max(0, healthy - self.required(expected))
+
+    def required(self, expected: int) -> int:
+        """Return how many of the pods that it selects must run.
+
+        Args:
+            expected: How many there should be.
+        """
+        # A percentage is rounded up, also that of maxUnavailable.
+        if self.max_unavailable is not None:
+            return max(0, expected - (scaled(self.max_unavailable, expected) or 0))
+        return scaled(self.min_available, expected) or 0
+
+
+def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBudget:
+    """Read a PodDisruptionBudget; what is of the wrong type is recorded and read as absent."""
+    metadata = found.mapping(obj.get("metadata"), METADATA)
+    spec = found.mapping(obj.get("spec"), SPEC)
+    status = found.mapping(obj.get("status"), STATUS)
+    path = SPEC.child("selector")
+    selector = found.once("selector", lambda: read_label_selector(spec.get("selector"), path, found))
+    allowed = status.get("disruptionsAllowed")
+    return EvictionBudget(
+        namespace=found.text(metadata.get("namespace"), METADATA.child("namespace")) or DEFAULT_NAMESPACE,
+        name=found.name(metadata, METADATA),
+        selector=selector,
+        allowed=None if allowed is None else found.integer(allowed, STATUS.child("disruptionsAllowed")),
+        min_available=spec.get("minAvailable"),
+        max_unavailable=spec.get("maxUnavailable"),
+        disrupted=frozenset(found.mapping(status.get("disruptedPods"), STATUS.child("disruptedPods"))),
+        always_allows_unhealthy=spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
+    )

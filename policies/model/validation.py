@@ -31,7 +31,9 @@ from policies.model.constraint import (
     CONSTRAINT_FIELDS,
     INCLUSION_POLICIES,
     INT32_MAX,
+    Merge,
     WhenUnsatisfiable,
+    check_merge,
 )
 from policies.model.labels import (
     check_label_selector,
@@ -39,7 +41,6 @@ from policies.model.labels import (
     label_key_errors,
     label_key_problems,
 )
-from policies.model.match_label_keys import Merge, check_merge
 
 #: Characters that count as much as an entry: reading an entry costs what reading this many characters does.
 CHARACTERS: Final = 256

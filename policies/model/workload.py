@@ -30,12 +30,12 @@ from policies.model.constraint import (
     EVERY_FIELD,
     INT32_MAX,
     Constraint,
+    Merge,
     ReleaseFields,
     WhenUnsatisfiable,
     without_fields,
 )
 from policies.model.labels import LabelSelector, Operator, Requirement, label_selector_errors
-from policies.model.match_label_keys import Merge
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.partial_constraint import readable_constraint
 from policies.model.pod_affinity import PodAffinity, read_pod_affinity

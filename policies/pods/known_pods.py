@@ -13,9 +13,9 @@ import orjson
 
 from policies.manifests.fields import member, object_items, text_member
 from policies.model.cluster_kinds import POD, REPLICA_SET
+from policies.model.cluster_workloads import is_pending
 from policies.model.deletion_facts import DeletionFacts, read_known_pod, seconds_of
 from policies.model.labels import LabelSelector
-from policies.model.pending_pods import is_pending
 from policies.model.replica_sources import desired_replicas
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, OWNER_KEY, controller_of, owner_of_pod

@@ -40,11 +40,10 @@ from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.manifests.scalars import has_placeholder
 from policies.model.api_rules import ApiRule
-from policies.model.late_fields import LateField
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.release_changes import Behavior
-from policies.scheduler.releases import dropped_fields, dropped_of_pod, field_since
+from policies.scheduler.releases import LateField, dropped_fields, dropped_of_pod, field_since
 
 ID = "field-not-in-release"
 SEVERITY = Severity.WARNING

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
-from policies.model.match_label_keys import repeated_match_label_keys
+from policies.model.constraint import repeated_match_label_keys
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 

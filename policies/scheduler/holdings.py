@@ -13,8 +13,8 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.container_needs import EVERY_ADDRESS, HostPort
 from policies.model.pod_volumes import ClaimVolume, CsiVolume, InlineDisk, PodVolumes
+from policies.model.resources import EVERY_ADDRESS, HostPort
 from policies.model.step_counter import StepCounter
 from policies.model.storage import Storage
 from policies.scheduler.node_table import NodeTable

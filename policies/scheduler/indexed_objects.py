@@ -18,9 +18,9 @@ import orjson
 from policies.manifests.fields import ErrorList, member, text_member
 from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS, Kind
-from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.object_table import ObjectTable, Reader
 from policies.model.priority import PriorityClass, read_priority_class
+from policies.model.scaling import EvictionBudget, read_eviction_budget
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot
 from policies.model.step_counter import StepCounter
 from policies.model.storage import Storage

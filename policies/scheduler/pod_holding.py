@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from policies.model.container_needs import HostPort
 from policies.model.interpod_terms import InterPodTerms
 from policies.model.pod import BoundPod
-from policies.model.resources import Requests
+from policies.model.resources import HostPort, Requests
 
 
 class Holding(NamedTuple):

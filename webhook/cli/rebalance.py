@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from planning.audit import rebalance as rebalance_rebalance
     from planning.simulation import autoscaled
     from policies.config.context import AdmissionContext
-    from policies.model import eviction_budget
+    from policies.model import scaling
     from policies.pods import placement
     from policies.pods.known_pods import KnownPods
 
@@ -39,7 +39,7 @@ kubectl get nodes,pods,services,rc,rs,sts,ns,deploy,pdb -A -o json > cluster.jso
 class _Budgets:
     """The PodDisruptionBudgets among the objects of a cluster, which pass by once."""
 
-    found: list[eviction_budget.EvictionBudget] = field(default_factory=list)
+    found: list[scaling.EvictionBudget] = field(default_factory=list)
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
@@ -47,10 +47,10 @@ class _Budgets:
 
         if obj.get("kind") != cluster_kinds.BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
             return
-        from policies.model import eviction_budget
+        from policies.model import scaling
 
         errors = ErrorList()
-        budget = eviction_budget.read_eviction_budget(obj, errors)
+        budget = scaling.read_eviction_budget(obj, errors)
         if not errors.errors:
             self.found.append(budget)
 

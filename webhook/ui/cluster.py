@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.config.context import AdmissionContext
-from policies.model.cluster_workloads import ClusterWorkloads
-from policies.model.pending_pods import PendingPods
+from policies.model.cluster_workloads import ClusterWorkloads, PendingPods
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
 from policies.model.workload_kinds import WorkloadKinds
 from policies.model.workload_ref import WorkloadRef

@@ -12,7 +12,7 @@ import orjson
 
 from planning.explain.text import rejection_lines
 from policies.manifests.wire import Count, dumps
-from policies.model.pending_pods import WaitingPod
+from policies.model.cluster_workloads import WaitingPod
 from policies.pods.placement import PlacementError, evaluate_manifest
 from policies.scheduler.domain_stats import explain
 from policies.scheduler.rejections import EXAMPLES, RejectedNodes

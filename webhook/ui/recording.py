@@ -25,7 +25,7 @@ from planning.what_if.simulate_text import verdict as simulation_verdict
 from policies.manifests.fields import FieldPath, member, text_member
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
-from policies.model.without_secrets import without_secrets
+from policies.model.snapshot import without_secrets
 from policies.model.workload_ref import WorkloadRef
 from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest

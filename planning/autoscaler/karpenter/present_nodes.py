@@ -19,8 +19,8 @@ from planning.autoscaler.karpenter.requirements import (
     of_labels,
 )
 from planning.autoscaler.karpenter.topology import CountedGroup, tolerates
-from policies.model.container_needs import HostPort
 from policies.model.pod import Pod
+from policies.model.resources import HostPort
 from policies.model.taints import CORDON_TAINT, Taint
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.index import ClusterIndex

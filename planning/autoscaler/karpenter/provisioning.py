@@ -34,8 +34,8 @@ from planning.autoscaler.karpenter.topology_groups import TopologyGroups
 from planning.simulation.autoscaled import NewNode
 from planning.simulation.cluster_simulation import QueuedPod
 from policies.manifests.words import IN_SENTENCE, listed
-from policies.model.container_needs import HostPort
 from policies.model.node import Node
+from policies.model.resources import HostPort
 from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.taints import TaintEffect
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.survive.damage import BudgetNeed, DomainImpact
 from policies.model.cluster_workloads import ClusterWorkloads
-from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
+from policies.model.scaling import EvictionBudget
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.pod_objects import PodObject, PodObjects
 from policies.scheduler.index import ClusterIndex, PodOnNode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from policies.model.container_needs import EVERY_ADDRESS, HostPort
+from policies.model.resources import EVERY_ADDRESS, HostPort
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import PodVolumes
+from policies.model.scaling import EvictionBudget
 from policies.model.workload import OWNER_KEY
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.pod_holding import Holding

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import ErrorList
-from policies.model.eviction_budget import read_eviction_budget
+from policies.model.scaling import read_eviction_budget
 
 
 def _budget(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

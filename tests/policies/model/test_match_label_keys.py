@@ -8,7 +8,7 @@ import pytest
 
 from policies.manifests.fields import FieldPath
 from policies.model.api_rules import ApiRule
-from policies.model.match_label_keys import Merge, repeated_match_label_keys
+from policies.model.constraint import Merge, repeated_match_label_keys
 from policies.model.validation import constraint_errors
 from tests.builders import a_constraint
 

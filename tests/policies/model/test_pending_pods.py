@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.pending_pods import PendingPods
+from policies.model.cluster_workloads import PendingPods
 from tests.builders import a_pod, a_workload
 
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath
 from policies.model.api_rules import ApiRule
-from policies.model.constraint import CONSTRAINT_FIELDS
+from policies.model.constraint import CONSTRAINT_FIELDS, Merge
 from policies.model.labels import REQUIREMENT_FIELDS, SELECTOR_FIELDS
-from policies.model.match_label_keys import Merge
 from policies.model.validation import MAX_SIZE, constraint_errors, default_constraint_errors, size_of
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, kind_of

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from policies.model.cluster_kinds import BUDGET, CSI_NODE, LISTS, VOLUME
-from policies.model.without_secrets import without_secrets
+from policies.model.snapshot import without_secrets
 from tests.planning.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.model import pending_pods
+from policies.model import cluster_workloads
 from tests.builders import a_pod
 from tests.webhook.ui.pages import a_cluster, a_page_cluster, a_replica
 from webhook.ui.pending import pending
@@ -53,7 +53,7 @@ def test_a_pod_that_is_not_evaluated() -> None:
 
 def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a number pods are counted, not kept."""
-    monkeypatch.setattr(pending_pods, "MOST_KEPT", 2)
+    monkeypatch.setattr(cluster_workloads, "MOST_KEPT", 2)
     found = _answer(*(a_pod(name=f"p{number}") for number in range(5)))
 
     assert (5, 3, 2) == (found["pods"], found["notKept"], len(found["groups"]))

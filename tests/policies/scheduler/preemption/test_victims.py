@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.eviction_budget import EvictionBudget
 from policies.model.pod import read_pod
+from policies.model.scaling import EvictionBudget
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.preemption.victims import possible_victims
