@@ -20,7 +20,6 @@ from policies.model.node import Node
 from policies.model.pod_reading import EVERY_AMOUNT
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.topology_keys import HOSTNAME
-from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import PODS
@@ -31,6 +30,7 @@ from policies.scheduler.plugins.noderesources import compared_requests
 from policies.scheduler.plugins.podtopologyspread.filtering import SKEW_TOO_LARGE
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.workload_topology import eligible_nodes, required_keys
 
 #: The plugins of which an empty node alone tells nothing.
 _COUNTED: Final = frozenset({Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY})

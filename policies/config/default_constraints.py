@@ -15,7 +15,7 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import Defaults, DefaultsMode, DefaultsSource, InjectAt, SpreadPolicy
-from policies.manifests.api_groups import is_of_kubernetes
+from policies.manifests.documents import is_of_kubernetes
 from policies.model.constraint import Constraint
 from policies.model.controller_labels import controller_label_keys
 from policies.model.labels import LabelSelector

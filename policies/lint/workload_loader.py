@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.manifests.api_groups import is_of_kubernetes
-from policies.manifests.documents import ManifestObject
+from policies.manifests.documents import ManifestObject, is_of_kubernetes
 from policies.manifests.fields import (
     METADATA,
     SPEC,

@@ -334,3 +334,12 @@ def decoded(source: bytes, file: str, *, lines_before: int = 0) -> str:
         found = source[error.start : error.start + 1].hex()
         text = f"is not text: the byte 0x{found} is not valid {error.encoding.upper()}"
         raise DocumentError([f"{file}:{line}: {text}"]) from error
+
+
+def is_of_kubernetes(group: str) -> bool:
+    """Return whether a group is Kubernetes' own, so that its kinds are those that the API server validates.
+
+    >>> [is_of_kubernetes(group) for group in ("", "apps", "networking.k8s.io", "serving.knative.dev")]
+    [True, True, True, False]
+    """
+    return "." not in group or group.endswith(".k8s.io")

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from policies.manifests.api_groups import is_of_kubernetes
-from policies.manifests.documents import Document
+from policies.manifests.documents import Document, is_of_kubernetes
 from policies.manifests.fields import FieldPath
 from policies.manifests.json_patch import segments_of
 

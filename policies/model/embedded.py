@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from policies.manifests.api_groups import is_of_kubernetes
+from policies.manifests.documents import is_of_kubernetes
 from policies.manifests.fields import FieldError, FieldPath
 from policies.manifests.scalars import has_placeholder
 from policies.model.api_rules import ApiRule

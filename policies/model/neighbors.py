@@ -5,7 +5,7 @@ copies is what is in its own part of the repository, and what is in a folder tha
 
 Thousands of workloads may have the same selector, which selects all of them. So what a selector selects is
 gone through once, and only so far as is needed, and of each folder a few are kept: enough that for any
-workload some of them differ from it. The index of a cluster's pods (``scheduler/label_sets.py``) has arrays
+workload some of them differ from it. The index of a cluster's pods (``scheduler/columns.py``) has arrays
 for the same, of sets that come and go; a linter without a cluster does not load numpy.
 """
 

@@ -13,7 +13,6 @@ from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE, NodeScores
 from policies.scheduler.plugin_registry import filter_nodes, passing, pre_filter, score_nodes
 from policies.scheduler.plugins.nodeaffinity import gone_node
 from policies.scheduler.plugins.podtopologyspread import filtering, scoring
@@ -22,7 +21,9 @@ from policies.scheduler.preemption.preempt import attempt
 from policies.scheduler.profile import DEFAULT_PREEMPTION, Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import (
+    MAX_SCORE,
     FilterResult,
+    NodeScores,
     PhaseStatus,
     Preemption,
     Rejections,

@@ -17,10 +17,9 @@ from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
 from policies.model.snapshot import SNAPSHOT_KINDS, kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, OWNER_KEY
-from policies.scheduler.holdings import PortTable, VolumeTable
+from policies.scheduler.holdings import Holding, HoldingNumbers, PortTable, VolumeTable
 from policies.scheduler.indexed_objects import READERS, IndexedObjects
 from policies.scheduler.node_table import NodeTable
-from policies.scheduler.pod_holding import Holding, HoldingNumbers
 from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.term_table import TermTable, signed_preferences
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import NodeScores
 from policies.scheduler.plugins import (
     interpodaffinity,
     nodeaffinity,
@@ -30,7 +29,7 @@ from policies.scheduler.plugins.podtopologyspread import filtering
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.resource_view import Identity
-from policies.scheduler.result import FilterResult, PluginScores, Reason, Rejections
+from policies.scheduler.result import FilterResult, NodeScores, PluginScores, Reason, Rejections
 
 #: Returns which nodes a plugin rejects, and why, as if it ran alone.
 FilterPlugin: TypeAlias = Callable[[NodeView, SchedulingRequest], Rejections]

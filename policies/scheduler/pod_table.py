@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
 from policies.model.workload import OWNER_KEY
-from policies.scheduler.columns import Column
-from policies.scheduler.label_sets import LabelSets
+from policies.scheduler.columns import Column, LabelSets
 
 #: The node slot of pods that are on no node, and of slots without a pod.
 NOWHERE: Final = 0

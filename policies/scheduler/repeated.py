@@ -18,7 +18,6 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import Derived
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE
 from policies.scheduler.plugin_registry import (
     FILTERS,
     OF_CLAIMS,
@@ -32,7 +31,7 @@ from policies.scheduler.plugins.podtopologyspread.scoring import score_nodes, so
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.resource_view import Identity
-from policies.scheduler.result import SchedulingResult
+from policies.scheduler.result import MAX_SCORE, SchedulingResult
 
 #: Requests of which something is kept, about a hundred bytes a node each.
 MOST_KNOWN = 256

@@ -15,8 +15,7 @@ from policies.manifests.skipped import Skipped
 from policies.manifests.wire import encodable
 from policies.manifests.words import IN_PHRASE
 from policies.reports.lint.rule_manual import explained, section
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.source_line import span
+from policies.reports.lint.run import LintRun, span
 from policies.reports.lint.summary import message, skipped_groups
 
 #: The address of the form's schema, as the standard gives it.

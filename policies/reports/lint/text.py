@@ -13,8 +13,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from policies.reports.lint.rule_manual import how_to_fix
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.source_line import mark
+from policies.reports.lint.run import LintRun, mark
 from policies.reports.lint.summary import (
     asides,
     checked_inputs,

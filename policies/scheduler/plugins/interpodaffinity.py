@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from policies.model.interpod_terms import InterPodTerm
 from policies.scheduler.label_view import LabelView
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import NodeScores
 from policies.scheduler.pod_table import PodTable
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Reason, Rejections
+from policies.scheduler.result import Code, NodeScores, Reason, Rejections
 from policies.scheduler.term_table import TERM, HeldTerm, TermTable, add_up, signed_preferences
 
 AFFINITY: Final = Reason(("node(s) didn't match pod affinity rules",), Code.UNRESOLVABLE)

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import NodeScores, by_highest
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Reason, Rejections
+from policies.scheduler.result import Code, NodeScores, Reason, Rejections, by_highest
 
 NOT_MATCHED: Final = Reason(("node(s) didn't match Pod's node affinity/selector",), Code.UNRESOLVABLE)
 #: The profile's own affinity, ``addedAffinity``, does not match.

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from policies.model.resources import ASSUMED_NAMES, is_compared
 from policies.scheduler.node_table import PODS
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.profile import FitArgs, Plugin, StrategyType
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.resource_view import ResourceView
-from policies.scheduler.result import Code, Reason, Rejections
+from policies.scheduler.result import MAX_SCORE, Code, NodeScores, Reason, Rejections, round_half_away
 
 TOO_MANY_PODS: Final = "Too many pods"
 #: The resources that are compared first, in this order; the others follow by name.

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from policies.model.taints import CORDON_TAINT, TaintEffect
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE, NodeScores, by_highest
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Reason, Rejections
+from policies.scheduler.result import MAX_SCORE, Code, NodeScores, Reason, Rejections, by_highest
 
 #: The condition of a gated pod: ``applySchedulingGatedCondition``, ``pkg/registry/core/pod/strategy.go``.
 GATED: Final = Reason(("Scheduling is blocked due to non-empty scheduling gates",), Code.UNRESOLVABLE)

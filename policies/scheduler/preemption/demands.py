@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
 from policies.model.pod_reading import in_older_release
+from policies.scheduler.holdings import Holding
 from policies.scheduler.label_view import LabelView
 from policies.scheduler.node_table import PODS
 from policies.scheduler.node_view import NodeView
@@ -31,7 +32,6 @@ from policies.scheduler.plugins.noderesources import TOO_MANY_PODS, compared_req
 from policies.scheduler.plugins.nodevolumelimits import TOO_MANY_VOLUMES, VolumeRoom, volume_rooms
 from policies.scheduler.plugins.podtopologyspread.filtering import SKEW_TOO_LARGE
 from policies.scheduler.plugins.volumerestrictions import IN_USE, NO_DISK, disk_holders
-from policies.scheduler.pod_holding import Holding
 from policies.scheduler.preemption.victims import Numbers, PodBatch
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.pod import BoundPod
+from policies.scheduler.holdings import Holding
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.noderesources import fit_rejections
-from policies.scheduler.pod_holding import Holding
 from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.preemption.demands import NodeDemand, demands_of
 from policies.scheduler.preemption.victims import (

@@ -17,8 +17,8 @@ from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import PodVolumes
 from policies.model.scaling import EvictionBudget
 from policies.model.workload import OWNER_KEY
+from policies.scheduler.holdings import Holding
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.pod_holding import Holding
 from policies.scheduler.pod_table import PodRows, PodTable
 
 #: One number for each pod of a batch, shape ``(p,)``.

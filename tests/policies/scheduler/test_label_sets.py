@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.labels import LabelSelector
-from policies.scheduler.label_sets import LabelSets
+from policies.scheduler.columns import LabelSets
 from tests.policies.scheduler.strategies_constraints import selectors
 
 #: Over the vocabulary of the selectors, with labels that none of them asks for.

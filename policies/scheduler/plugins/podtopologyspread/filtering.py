@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
-from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.profile import Plugin
@@ -25,6 +24,7 @@ from policies.scheduler.result import (
     Rejections,
 )
 from policies.scheduler.skew import global_minimum
+from policies.scheduler.workload_topology import eligible_nodes, required_keys
 
 #: The reasons of the plugin: ``ErrReasonConstraintsNotMatch`` and ``ErrReasonNodeLabelNotMatch``,
 #: ``podtopologyspread/plugin.go``, Kubernetes 1.36.

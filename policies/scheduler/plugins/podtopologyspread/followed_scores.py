@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE, round_half_away
 from policies.scheduler.plugins.podtopologyspread.scoring import Soft
 from policies.scheduler.pod_table import Followed
+from policies.scheduler.result import MAX_SCORE, round_half_away
 
 #: Groups of nodes that score alike for soft constraints; of more, each node is scored.
 MOST_GROUPS = 4096

@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
-from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.label_view import LabelView
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.resource_view import Identity
-from policies.scheduler.result import DomainCounts, EligibleDomains, ScoreResult
+from policies.scheduler.result import (
+    MAX_SCORE,
+    DomainCounts,
+    EligibleDomains,
+    NodeScores,
+    ScoreResult,
+    round_half_away,
+)
+from policies.scheduler.workload_topology import eligible_nodes, required_keys
 
 
 @dataclass(frozen=True, slots=True)

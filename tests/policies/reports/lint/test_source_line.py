@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.manifests.fields import FieldPath, Key
-from policies.reports.lint.source_line import LEAD, WIDTH, mark, span
+from policies.reports.lint.run import LEAD, WIDTH, mark, span
 from tests.policies.reports.lint.lint_runs import TEXTS
 
 
