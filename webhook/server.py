@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import pickle
+import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 
 #: The socket of the process that answers the API, in the server's folder.
 API_SOCKET: Final = "api.sock"
+#: The signals that end a worker. They wait while one is forked: until it begins it would handle them as its
+#: parent does, and Python forgets those that come before its first line.
+_ENDING: Final = (signal.SIGTERM, signal.SIGQUIT)
 
 
 def _now() -> datetime:
@@ -131,14 +137,27 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         LOGGER.warning("cluster_told_to_all", extra={"fields": {"why": why}})
     hooks: dict[str, Callable[..., None]] = {
         "when_ready": _announcement(shown_address(listener.getsockname()), roles.state, certificate),
-        # What exists now lives as long as the server.
-        "pre_fork": lambda _arbiter, _worker: spare_collector(),
+        "pre_fork": lambda _arbiter, _worker: _prepare_fork(),
         "post_fork": lambda _arbiter, worker: roles.take(worker),
-        "post_worker_init": lambda _worker: roles.state.begin(),
+        "post_worker_init": lambda _worker: _begin(roles.state),
         "worker_exit": lambda _arbiter, _worker: roles.state.end(),
         "child_exit": lambda _arbiter, worker: telemetry.forget_process(worker.pid),
     }
+    os.register_at_fork(after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _ENDING))
     Application(settings, roles, listener, certificates.context, hooks).run()
+
+
+def _prepare_fork() -> None:
+    # What exists now lives as long as the server.
+    spare_collector()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+
+
+def _begin(state: ServerState) -> None:
+    """Begin in a new worker; before threads and processes do, which would have the signals blocked."""
+    signal.signal(signal.SIGTERM, state.end_soon)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    state.begin()
 
 
 class Roles:

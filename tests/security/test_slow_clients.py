@@ -14,7 +14,7 @@ import pytest
 
 from tests.security.slow_clients import CROWD, HEAD, Misbehavior, beside, dripped_head, one_byte_records
 from tests.waiting import PATIENCE_S, eventually
-from tests.webhook.running import serving
+from tests.webhook.running import serving, sockets
 
 pytestmark = pytest.mark.slow
 
@@ -63,21 +63,13 @@ def test_a_client_that_never_reads_is_ended(tmp_path: Path) -> None:
     """An answer that is not read holds its connection until the deadline, and no longer."""
     with serving(tmp_path, "--read-timeout-s=1") as server:
         (worker,) = server.workers()
-        before = eventually(lambda: _sockets(worker))
+        before = eventually(lambda: len(sockets(worker)))
         with server.tls() as sock:
             sock.settimeout(0.5)
             with suppress(OSError):
                 while True:
                     sock.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
-            eventually(lambda: _sockets(worker) <= before)
-
-
-def _sockets(pid: int) -> int:
-    found = 0
-    for entry in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):
-            found += str(entry.readlink()).startswith("socket")
-    return found
+            eventually(lambda: len(sockets(worker)) <= before)
 
 
 #: Runs a command with 64 file descriptors.

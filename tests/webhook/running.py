@@ -11,7 +11,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,34 @@ class Server:
         return [int(pid) for pid in children.split()]
 
 
+def sockets(process: int) -> dict[str, str]:
+    """Return the sockets that a process holds, by their descriptors; not one that is just being closed."""
+    held = {}
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            held[entry.name] = str(entry.readlink())
+    return {number: name for number, name in held.items() if name.startswith("socket:")}
+
+
+def accepts(process: int) -> bool:
+    """Return whether a process waits for connections, as a worker does that has started."""
+    listening = set()
+    with suppress(FileNotFoundError):
+        for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines():
+            _, _, _, state, *_, inode = line.split()[:10]
+            listening |= {f"socket:[{inode}]"} if state == "0A" else set()
+        for line in Path(f"/proc/{process}/net/unix").read_text().splitlines():
+            _, _, _, flags, _, _, inode = line.split()[:7]
+            listening |= {f"socket:[{inode}]"} if flags == "00010000" else set()
+        held = sockets(process)
+        for polled in Path(f"/proc/{process}/fdinfo").iterdir():
+            text = polled.read_text()
+            waits_for = {line.split()[1] for line in text.splitlines() if line.startswith("tfd:")}
+            if any(held.get(number) in listening for number in waits_for):
+                return True
+    return False
+
+
 def children_of(pid: int) -> list[int]:
     """Return the children of a process, of all of its threads."""
     tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
@@ -145,7 +173,10 @@ def read_all(sock: socket.socket) -> bytes:
 def serving(
     folder: Path, *options: str, certificate: tuple[str, ...] = ("--self-signed",)
 ) -> Iterator[Server]:
-    """Run a server with one worker until the block ends; it reviews, unless an option says more."""
+    """Run a server until the block ends; with one worker that reviews, unless options say more.
+
+    All of its workers have started: one that has not takes no connection, and has nothing to drain.
+    """
     log = folder / "log"
     command = [
         sys.executable,
@@ -170,7 +201,8 @@ def serving(
         fields = dict(part.split("=", 1) for part in line[0].split() if "=" in part)
         server.port = int(fields["url"].rpartition(":")[2])
         server.context.load_verify_locations(fields["ca"])
-        eventually(lambda: server.ask("GET", "/livez").status == 200)
+        most = int(fields["workers"]) + (fields["role"] == "all")
+        eventually(lambda: len(server.workers()) == most and all(map(accepts, server.workers())))
         yield server
     finally:
         if process.poll() is None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import os
-import signal
 import socket
 import ssl
 from collections.abc import Callable, Mapping
-from types import FrameType
 from typing import Any, Final
 
 from gunicorn.app.base import BaseApplication
@@ -27,35 +25,21 @@ _HEARTBEAT_FOLDER: Final = "/dev/shm"  # noqa: S108  # gunicorn makes a private,
 
 
 class GunicornLog(Logger):  # type: ignore[misc]  # gunicorn has no types
-    """Sends gunicorn's messages through the root logger instead of handlers of its own."""
+    """Gives the messages of gunicorn, and of uvicorn's worker, to the handlers of the root logger."""
 
     def setup(self, cfg: Any) -> None:  # gunicorn's Config
-        """Drop gunicorn's handlers; what it says at info is chatter about booting."""
+        """Take those handlers in place of gunicorn's; what it says at info is chatter about booting."""
         self.cfg = cfg
-        self.error_log.propagate = True
+        self.error_log.handlers = logging.getLogger().handlers
         self.error_log.setLevel(cfg.loglevel.upper())
 
 
 class Worker(UvicornWorker):  # type: ignore[misc]  # gunicorn has no types
-    """uvicorn's worker, which ends as gunicorn's workers do."""
+    """uvicorn's worker, which ends at once after Ctrl-C."""
 
-    def init_signals(self) -> None:
-        """Note a SIGTERM that comes before uvicorn handles it; uvicorn raises it again after its end."""
-        super().init_signals()
-        signal.signal(signal.SIGTERM, self.handle_exit)
-
-    def run(self) -> None:
-        """Serve, unless it is to end already."""
-        # Its handlers are gone, and what it warns of, clients cause: connections log it in our words.
-        logging.getLogger("uvicorn.error").propagate = True
-        if self.alive:
-            super().run()
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End; at once after Ctrl-C (SIGQUIT), for Python would wait for every thread of the pool."""
-        super().handle_exit(sig, frame)
-        if sig == signal.SIGQUIT:
-            os._exit(0)
+    def handle_exit(self, *_signaled: object) -> None:
+        """End on SIGQUIT without waiting, as Python would, for every thread of the pool."""
+        os._exit(0)
 
 
 class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types

@@ -61,11 +61,14 @@ async def live(
         send: Says that the start, and the end, is complete.
     """
     await receive()
+    end: Any = signal.getsignal(signal.SIGTERM)
+    if state.draining:
+        # It came before uvicorn handled it, which then serves no one.
+        end(signal.SIGTERM, None)
     ends = time.monotonic() + _PREPARE_S
-    while not state.prepared() and time.monotonic() < ends:
+    while not (state.prepared() or state.draining) and time.monotonic() < ends:
         await asyncio.sleep(_SHORT_TURN_S)
     loop = asyncio.get_running_loop()
-    end: Any = signal.getsignal(signal.SIGTERM)
     drain = partial(loop.call_soon_threadsafe, _drain, state, end)
     signal.signal(signal.SIGTERM, lambda *_signaled: drain())
     beside = loop.create_task(_beside(tick, parent))
@@ -79,7 +82,7 @@ async def live(
 def _drain(state: ServerState, end: Callable[[int, None], Any]) -> None:
     """Go on answering for a while after SIGTERM, until load balancers know; then let the server end."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    state.draining = True
+    state.end_soon()
     LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
     asyncio.get_running_loop().call_later(state.settings.drain_s, end, signal.SIGTERM, None)
 

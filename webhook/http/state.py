@@ -135,6 +135,10 @@ class ServerState:
         for component in self.components:
             component.start()
 
+    def end_soon(self, *_signaled: object) -> None:
+        """Take note that the process is to end."""
+        self.draining = True
+
     def prepared(self) -> bool:
         """Return whether reviews can be decided by all that they need."""
         return not any(component.unsynced() for component in self.components)

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.waiting import PATIENCE_S, eventually
-from tests.webhook.running import serving
+from tests.webhook.running import serving, sockets
 
 pytestmark = pytest.mark.slow
 
 _RUN = "from webhook.cli.start import run; run()"
+#: Holds up a worker for a while, in which it is to end.
+_HOLDING = """
+import os, time, uvicorn
+from webhook.http import state
 
+def hold():
+    if os.path.exists(os.environ["STARTING"]):
+        time.sleep(1)
 
-def sockets(process: int) -> int:
-    """Return how many sockets a process holds; one that is just being closed does not count."""
-    held = 0
-    for entry in Path(f"/proc/{process}/fd").iterdir():
-        with suppress(FileNotFoundError):
-            held += str(entry.readlink()).startswith("socket")
-    return held
+def held(owner, name):
+    method = getattr(owner, name)
+    def slow(*arguments):
+        hold()
+        return method(*arguments)
+    setattr(owner, name, slow)
+"""
 
 
 def test_connections_that_come_at_once_are_shared(tmp_path: Path) -> None:
@@ -32,14 +39,13 @@ def test_connections_that_come_at_once_are_shared(tmp_path: Path) -> None:
     How even the parts are is the machine's: while one worker has no processor, the other accepts.
     """
     with serving(tmp_path, "--workers=2", "--threads=2") as server, ExitStack() as stack:
-        eventually(lambda: len(server.workers()) == 2)
         workers = server.workers()
-        before = [sockets(worker) for worker in workers]
+        before = [len(sockets(worker)) for worker in workers]
         for _ in range(48):
             stack.enter_context(server.tls())
 
         def taken() -> list[int]:
-            return [sockets(worker) - held for worker, held in zip(workers, before, strict=True)]
+            return [len(sockets(worker)) - held for worker, held in zip(workers, before, strict=True)]
 
         # A handshake that is over for the client may not be for its worker.
         eventually(lambda: sum(taken()) >= 48)
@@ -59,10 +65,26 @@ def test_a_stuck_worker_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert 200 == server.review().status
 
 
-def test_sigterm_while_a_worker_starts(tmp_path: Path) -> None:
-    """A server that is to end as soon as it has begun does so, with its workers."""
-    with serving(tmp_path, "--drain-s=0") as server:
+@pytest.mark.parametrize(
+    "slow",
+    [
+        pytest.param("os.register_at_fork(after_in_child=hold)", id="in the instant of the fork"),
+        pytest.param("held(state.ServerState, 'begin')", id="while it begins"),
+        pytest.param("held(uvicorn.Config, 'get_loop_factory')", id="before uvicorn handles signals"),
+        pytest.param("held(uvicorn.Config, 'load')", id="when it does"),
+        pytest.param("", id="at once"),
+    ],
+)
+def test_sigterm_while_a_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: str) -> None:
+    """A server that is to end while a worker starts does so, and waits for no one's requests."""
+    monkeypatch.setattr("tests.webhook.running._RUN", f"{_HOLDING}\n{slow}\n{_RUN}")
+    monkeypatch.setenv("STARTING", str(tmp_path / "starting"))
+    with serving(tmp_path, "--drain-s=0", "--graceful-timeout-s=600") as server:
+        workers = server.workers()
+        (tmp_path / "starting").touch()
         server.process.send_signal(signal.SIGHUP)
+        if slow:
+            eventually(lambda: not set(workers) & set(server.workers()))
         server.process.send_signal(signal.SIGTERM)
 
         assert 0 == server.process.wait(PATIENCE_S)
