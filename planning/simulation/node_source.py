@@ -22,9 +22,9 @@ from planning.simulation.autoscaled import (
 )
 from planning.simulation.cluster_simulation import QueuedPod, never
 from policies.model.deletion_facts import DisruptionFacts
-from policies.model.scaling import EvictionBudget
 from policies.model.node import Node
 from policies.model.pod import Pod
+from policies.model.scaling import EvictionBudget
 from policies.model.taints import Taint
 from policies.scheduler.binding import TieBreaker
 from policies.scheduler.index import ClusterIndex, PodOnNode

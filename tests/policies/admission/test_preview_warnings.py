@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from policies.admission.decision import MAX_WARNING_LENGTH
+from policies.admission.effect_change import EffectChange
 from policies.admission.policy_preview import (
     ComparedWorkload,
-    EffectChange,
     PolicyPreview,
     WorkloadChange,
     preview_warnings,
