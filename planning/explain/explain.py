@@ -17,6 +17,7 @@ from planning.simulation.rollout.rollout_start import RolloutSettings
 from planning.simulation.suggestions.outvoted import OutvotedSpread, find_outvoted
 from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
 from planning.simulation.suggestions.suggestions import Suggestions, find_suggestions
+from planning.simulation.verdicts import pending_sentence
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath, invalid_value
 from policies.model.workload import Workload
@@ -52,6 +53,8 @@ class Explained:
     deadlocks: tuple[VolumeDeadlock, ...] = ()
     #: Where other plugins outvote PodTopologySpread; None where they do not.
     outvoted: OutvotedSpread | None = None
+    #: Why the first one that does not fit is pending, in a sentence; empty if all fit.
+    why: str = ""
     stuck_message: str = ""  #: The condition of the first replica that does not fit; empty if all do.
     #: How many replicas of the workload fit; None where their number is not known.
     replicas: Replicas | None = None
@@ -129,6 +132,7 @@ def explain_object(
         deadlocks=find_deadlocks(stuck.result, stuck.cluster),
         suggestions=judged.suggestions,
         outvoted=find_outvoted(placement.result, placement.cluster),
+        why="" if stuck.result.feasible_count else pending_sentence(stuck.result, stuck.cluster),
         stuck_message=judged.message,
         replicas=judged.replicas,
         replaced=replaced,

@@ -63,6 +63,7 @@ class ExplainAnswer:
     #: The node that the pod is on, though placed as if it were scheduled again; null for none.
     runs_on: str | None
     replicas: ReplicaCounts | None  #: How many replicas fit; null for what has none.
+    why: str  #: Why the first pod that does not fit is pending, in a sentence; empty if all fit.
     message: str  #: The condition of a pod that fits nowhere, as in a score; else empty.
     replica_message: str  #: The same for the first replica that does not fit; empty if all do.
     #: On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that
@@ -117,6 +118,7 @@ def render(explained: Explained) -> bytes:
         running_nodes=placement.running,
         runs_on=explained.node or None,
         replicas=None if replicas is None else ReplicaCounts(workload.replica_number, replicas),
+        why=explained.why,
         message=result.message,
         replica_message=explained.stuck_message,
         preemption=result.preemption,

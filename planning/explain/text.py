@@ -51,6 +51,8 @@ def _parts(explained: Explained, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     result = placement.result
     yield headline(explained)
+    if explained.why and not result.feasible_count:
+        yield Text(f"{explained.why[0].upper()}{explained.why[1:]}.")
     yield from _moment(explained)
     yield from map(Text, profile_text(result.request.profile))
     yield from replicas_text(placement, explained.replicas)
@@ -97,7 +99,8 @@ def _help(explained: Explained) -> Iterator[RenderableType]:
         yield from section("Why it does not complete", [sentence(text)])
     elif explained.placement.result.feasible_count:
         title = "What would make the other replicas fit"
-        yield from section("Why not all replicas fit", [sentence(f"The first that does not fit: {message}")])
+        first = Text(f"The first that does not fit: {explained.why}.")
+        yield from section("Why not all replicas fit", [first, sentence(message)])
     yield from section(title, _suggestions(explained))
 
 

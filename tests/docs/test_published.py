@@ -36,6 +36,7 @@ from tests.planning.what_if.what_ifs import a_large_loss, a_loss, an_addition
 ELSEWHERE = {
     "conformance/conformance.schema.json",
     "policies/reports/lint.schema.json",
+    "planning/schemas/pending.schema.json",
     "planning/schemas/plan.schema.json",
     "policies/reports/policy_check.schema.json",
     "policies/reports/policy_test.schema.json",

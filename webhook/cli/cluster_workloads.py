@@ -115,10 +115,10 @@ class LookedAt:
                 self.left -= 1
                 advance(1 - self.left / total)
         if not any_looked_at:
-            raise UsageError(_nothing_there(self._workloads))
+            raise UsageError(nothing_there(self._workloads))
 
 
-def _nothing_there(workloads: cluster_workloads.ClusterWorkloads) -> str:
+def nothing_there(workloads: cluster_workloads.ClusterWorkloads) -> str:
     """Say where there is no workload, and where there are some."""
     where = f" in namespace {shown_name(workloads.namespace)}" if workloads.namespace else ""
     if len(workloads):

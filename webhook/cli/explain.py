@@ -10,10 +10,11 @@ import click
 import orjson
 
 from policies.manifests.errors import UsageError
-from webhook.cli.answers import Printer, answer_printer
+from policies.manifests.wire import dumps
+from webhook.cli.answers import Printer, answer_printer, print_answer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
-from webhook.cli.options import HTML, HTML_NOTE, WIDE, answer_option
+from webhook.cli.options import DATA_FORMATS, HTML, HTML_NOTE, TEXTS, WIDE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import MANY_NODES, SENTENCES, TABLES, ExitCode, finish, interruptible, show, status
 
@@ -28,6 +29,7 @@ _SCORES: Final = "scores"
 _EXAMPLES = """\
 evenkeel explain deploy/web -n shop
 evenkeel explain pod/web-7d9f-x2x -n shop -o wide
+evenkeel explain --pending -n shop
 evenkeel explain deploy/web -n shop -o scores
 evenkeel explain -f web.yaml --live --autoscale node-groups.yaml
 evenkeel explain -f web.yaml --diff 1 --live | patch -p1
@@ -45,6 +47,10 @@ helm template shop | evenkeel explain -f - deploy/web --cluster cluster.json
     text=f"wide: the text with the names of all nodes; {_SCORES}: a table of their scores; {HTML_NOTE}",
 )  # fmt: skip
 @click.option(
+    "--pending", is_flag=True, is_eager=True,
+    help="Say why pods are pending, in the cluster or in -n NAMESPACE: a sentence for each controller.",
+)  # fmt: skip
+@click.option(
     "--diff",
     "number",
     type=click.IntRange(min=1),
@@ -52,7 +58,7 @@ helm template shop | evenkeel explain -f - deploy/web --cluster cluster.json
     help="Print only suggestion N: a diff of the manifest, or for KIND/NAME a patch for kubectl.",
 )
 def command(
-    *, form: str, number: int | None, autoscale: str | None, **values: Any
+    *, form: str, pending: bool, number: int | None, autoscale: str | None, **values: Any
 ) -> None:  # the common options
     """Explain where a pod would be scheduled, or why it is unschedulable and what would help.
 
@@ -70,12 +76,18 @@ def command(
     With --autoscale the headline also says what the autoscaler would add for a pod that fits nowhere, or
     for the first replica that does not fit. The exit code is that without these nodes, which may not come.
 
-    Exit codes: 0 the pod fits a node, or a new revision of pods that run rolls out, 1 otherwise,
-    2 bad usage or input, 3 could not run, 130 ended by Ctrl-C, after which the explanation has the replicas
-    and changes that were tried. With --diff: 0 printed, 2 there is no such suggestion, or it cannot be
-    printed as a diff.
+    Exit codes: 0 the pod fits a node, or a new revision of pods that run rolls out, 1 otherwise, 2 bad usage
+    or input, 3 could not run, 130 ended by Ctrl-C, after which the explanation has the replicas and changes
+    that were tried. With --pending: 0 none is pending or each fits a node, 1 otherwise. With --diff: 0
+    printed, 2 there is no such suggestion, or it cannot be printed as a diff.
     """
     options = PlacementOptions(**values).with_default_cluster()
+    if pending:
+        if options.words or options.files or number is not None or autoscale is not None:
+            raise UsageError("--pending is about all pods: no KIND/NAME, --file, --diff or --autoscale")
+        if form not in (*TEXTS[:1], *DATA_FORMATS):
+            raise UsageError(f"--pending has the formats text, {' and '.join(DATA_FORMATS)}")
+        finish(_pending(options, form))
     if form == _SCORES:
         if number is not None or autoscale is not None:
             raise UsageError(f"-o {_SCORES} may not be combined with --diff or --autoscale")
@@ -116,6 +128,37 @@ def _explain(
     if judge.stopped:
         return ExitCode.INTERRUPTED
     return ExitCode.of(clean=explained.succeeds)
+
+
+def _pending(options: PlacementOptions, form: str) -> ExitCode:
+    """Print why every pending pod is pending; return the exit code: whether each fits some node."""
+    from planning.explain import pending as explain_pending
+    from policies.model.pending_pods import PendingPods
+    from webhook.cli.cluster_workloads import nothing_there, read_workloads
+
+    pods = PendingPods()
+    options = replace(options, live=options.live or not options.cluster)
+    read = read_workloads(options, options.namespace, "", form=form, every_kind=True, seen=pods)
+    if not len(read.workloads):
+        raise UsageError(nothing_there(read.workloads))
+    with status("Placing pending pods", long=read.cluster.node_count >= MANY_NODES), interruptible() as stop:
+        answer = explain_pending.find_reasons(
+            pods,
+            read.workloads,
+            replace(read.context, reads_stored=True),
+            namespace=options.namespace,
+            unread=read.unread,
+            stop=stop,
+        )
+        stopped = stop()
+    if form in DATA_FORMATS:
+        print_answer(dumps(answer), form)
+    else:
+        show(
+            lambda width, color: explain_pending.render_text(answer, width=width, color=color),
+            piped=SENTENCES,
+        )
+    return ExitCode.INTERRUPTED if stopped else ExitCode.of(clean=answer.all_fit)
 
 
 def _scores(options: PlacementOptions) -> ExitCode:

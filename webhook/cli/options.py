@@ -110,8 +110,8 @@ all_namespaces_option: Final = click.option(
 )  # fmt: skip
 
 
-def _refuse_all_namespaces(_context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001  # click calls it
-    if given:
+def _refuse_all_namespaces(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001  # click calls it
+    if given and not context.params.get("pending"):
         raise UsageError("-A: an object has one namespace: give -n NAMESPACE, or only -f FILE")
 
 

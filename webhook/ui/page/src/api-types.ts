@@ -367,6 +367,8 @@ export interface ExplainAnswer {
   runsOn: string | null;
   /** How many replicas fit; null for what has none. */
   replicas: ReplicaCounts | null;
+  /** Why the first pod that does not fit is pending, in a sentence; empty if all fit. */
+  why: string;
   /** The condition of a pod that fits nowhere, as in a score; else empty. */
   message: string;
   /** The same for the first replica that does not fit; empty if all do. */
