@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ActionBody, ClusterMap, SuggestedChange } from "../src/api-types";
+import type { NodeEvent, ClusterMap, SuggestedChange } from "../src/api-types";
 import { actionOptions, actionSentence, suggestedActions } from "../src/model/actions";
 import { Cluster } from "../src/model/cluster";
 
@@ -18,7 +18,7 @@ const cluster = new Cluster({
 } as unknown as ClusterMap);
 
 describe("an action in words, and as options of evenkeel what-if", () => {
-  const cases: [ActionBody, string, string][] = [
+  const cases: [NodeEvent, string, string][] = [
     [{ uncordon: "n1" }, "Uncordon n1", "--uncordon n1"],
     [{ untaint: { node: "n1", key: "team" } }, "Remove from n1 the taint team", "--untaint n1 team"],
     [
@@ -49,7 +49,7 @@ describe("a suggested change of the cluster as an action", () => {
       kinds: [kind],
       inCluster: { nodes: ["n1"], count: 1, key: null, value: null, withoutTaints: [], ...part },
     }) as unknown as SuggestedChange;
-  const cases: [string, SuggestedChange, ActionBody[] | string][] = [
+  const cases: [string, SuggestedChange, NodeEvent[] | string][] = [
     ["a cordon ends", made("cordon", {}), [{ uncordon: "n1" }]],
     ["a node in any domain", made("newNode", {}), [{ add: { like: "n1", count: 1 } }]],
     [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ActionBody, ClusterMap, ClusterOutcome } from "../src/api-types";
+import type { NodeEvent, ClusterMap, ClusterOutcome } from "../src/api-types";
 import { Cluster } from "../src/model/cluster";
 import { compareDamage, Moves, touched } from "../src/model/moves";
 
@@ -40,7 +40,7 @@ function podsOf(moved: Cluster): number[] {
 }
 
 describe("a what-if of the whole cluster", () => {
-  const lose: ActionBody[] = [{ lose: { topologyKey: ZONE, value: "a" } }];
+  const lose: NodeEvent[] = [{ lose: { topologyKey: ZONE, value: "a" } }];
   const lost = new Moves(
     cluster,
     outcome({ lostNodes: [0, 1], moved: { workload: [0, 1, 0], origin: [0, 0, 1], node: [2, -1, -2] } }),

@@ -168,10 +168,7 @@ export function actionOptions(action: NodeEvent): string {
 }
 
 /** Return the actions that a suggested change of the cluster comes to, or why none do. */
-export function suggestedActions(
-  { kinds, edits, inCluster }: SuggestedChange,
-  cluster: Cluster,
-): NodeEvent[] | string {
+export function suggestedActions({ kinds, edits, inCluster }: SuggestedChange, cluster: Cluster): NodeEvent[] | string {
   if (!inCluster) return edits.length > 0 ? [] : "It is changed where it is defined, which this page cannot try.";
   const [node] = inCluster.nodes;
   const { key, value, count, withoutTaints } = inCluster;
