@@ -19,7 +19,7 @@ from policies.manifests.words import IN_MESSAGE, IN_SENTENCE, listed, more, plur
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.pod_volumes import LostVolume
 from policies.model.replica_number import ReplicaOrigin
-from policies.model.topology_keys import HOSTNAME
+from policies.model.topology_keys import domain_word
 from policies.model.workload import Workload
 from policies.pods.placement import Placement, PreparedPod
 from policies.scheduler.releases import unknown_release
@@ -210,7 +210,7 @@ def lost_volumes_text(lost: Iterable[LostVolume]) -> Iterator[str]:
     for each in named[:IN_SENTENCE]:
         whose = f"{one_line(each.pod)}'s volume"
         key, value = each.label or ("", "")
-        kind = "node" if key == HOSTNAME else key.rpartition("/")[2]
+        kind = domain_word(key)
         if kind in {"node", "zone", "region"}:
             at = f"{'on' if kind == 'node' else 'in'} {kind} {one_line(value)}"
             yield f"{whose} is {at}, which is lost: it stays pending until the {kind} is back"

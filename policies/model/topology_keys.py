@@ -74,6 +74,15 @@ def domain_noun(key: str) -> str:
     return _NOUNS.get(meant, f"a domain of {key}")
 
 
+def domain_word(key: str) -> str:
+    """Return what one domain of a topology key is called beside its value.
+
+    >>> domain_word("kubernetes.io/hostname"), domain_word(ZONE), domain_word("example.com/rack")
+    ('node', 'zone', 'rack')
+    """
+    return "node" if key == HOSTNAME else key.rpartition("/")[2]
+
+
 def meant_key(key: str) -> str | None:
     """Return the node label that a topology key is a mistake for; None if it may be one of the cluster's own.
 
