@@ -132,9 +132,10 @@ def _not_to_be_lost(
                 clause = _clause(each)
                 suffers.setdefault(clause, []).append(domain)
                 order[clause] = min(order.get(clause, rank(each.verdict)), rank(each.verdict))
-    told = []
-    for clause in sorted(suffers, key=lambda clause: (order[clause], -len(suffers[clause]), clause)):
-        told.append(clause if len(bad) == 1 else f"{clause} {_without(suffers[clause], bad)}")
+    told = [
+        clause if len(bad) == 1 else f"{clause} {_without(suffers[clause], bad)}"
+        for clause in sorted(suffers, key=lambda clause: (order[clause], -len(suffers[clause]), clause))
+    ]
     subject = f"{_domains(word, bad)} may not be lost"
     unknown, fine = by_value[None], by_value[True]
     end = f"; {_domains(word, unknown)} {'is' if len(unknown) == 1 else 'are'} undecided" if unknown else ""
