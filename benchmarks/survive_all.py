@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.clusters import ZONE, Cluster, objects
-from planning.simulation.actions import LoseDomain, apply_actions
+from planning.simulation.actions import apply_events
 from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.events import LostDomain, NodeEvent
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rescheduling import Rescheduling
 from planning.simulation.survive.cluster_survival import ClusterSurvival
 from planning.simulation.survive.loss import LossOptions
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
 from policies.pods.pod_objects import PodObjects
@@ -92,8 +93,8 @@ def _compare(read: _Read, known: RepeatedRequests) -> float:
     simulation = ClusterSimulation.of(read.context.cluster)
     simulation.repeated = known
     facts = PodFacts(simulation.cluster, (), read.running, {})
-    lose = LoseDomain(at=FieldPath(), key=ZONE, value=_ZONE)
-    gone = apply_actions([lose], simulation, facts, ErrorList()).evicted
+    lose = NodeEvent(lose=LostDomain(topology_key=ZONE, value=_ZONE))
+    gone = apply_events([lose], simulation, facts, ErrorList()).evicted
     gone.sort(key=lambda pod: (pod.namespace, pod.name))
     began = time.process_time()
     Rescheduling(simulation, facts, read.context).schedule(gone[:COMPARED])

@@ -16,8 +16,7 @@ from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INLINE, Count, Keywords
 from policies.manifests.words import IN_PHRASE, listed, plural
-from policies.model.cluster_workloads import ClusterWorkloads
-from policies.model.pending_pods import PendingPods, WaitingPod
+from policies.model.cluster_workloads import ClusterWorkloads, PendingPods, WaitingPod
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.placement import PlacementError, evaluate_manifest

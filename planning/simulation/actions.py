@@ -1,4 +1,4 @@
-"""Actions on nodes: a domain is lost, a node drained, cordoned, tainted, freed of these, labeled or added."""
+"""Events on nodes happen: a domain is lost, a node drained, cordoned, tainted, freed of these, or added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.events import MOST_ADDED
+from planning.simulation.events import (
+    MOST_ADDED,
+    AddedNodes,
+    LabeledNode,
+    LostDomain,
+    NodeEvent,
+    TaintedNode,
+    UntaintedNode,
+)
 from planning.simulation.pod_facts import PodFacts
 from policies.manifests.fields import (
     ErrorKind,
@@ -22,97 +30,17 @@ from policies.manifests.wire import INTERNAL, SentAs
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.node import Node, uncordoned, without_taints
 from policies.model.taints import Taint, TaintEffect
-from policies.model.topology_keys import HOSTNAME, MISNAMED
+from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.index import ClusterIndex, PodOnNode
 
-#: The rule that an action breaks which names something that the cluster does not have.
+#: The rule that an event breaks which names something that the cluster does not have.
 NOT_IN_CLUSTER: Final = "not-in-cluster"
-#: The rule that actions break which add more nodes than that.
+#: The rule that events break which add more nodes than that.
 TOO_MANY_NODES: Final = "too-many-nodes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoseDomain:
-    """The nodes of a domain are gone, with everything on them."""
-
-    at: FieldPath  #: Where it is written.
-    key: str  #: The topology key.
-    value: str  #: The domain.
-    unreachable: bool = False  #: Whether the nodes stay in the API, tainted: their domain then counts on.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainNode:
-    """A node is cordoned and its pods are evicted, except for those of DaemonSets and static ones."""
-
-    at: FieldPath
-    node: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CordonNode:
-    """A node takes no more pods."""
-
-    at: FieldPath
-    node: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UncordonNode:
-    """A node takes pods again."""
-
-    at: FieldPath
-    node: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaintNode:
-    """A node gets a taint, in place of one of the same key and effect; NoExecute evicts."""
-
-    at: FieldPath
-    node: str
-    taint: Taint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UntaintNode:
-    """A node loses the taints of a key."""
-
-    at: FieldPath  #: Where it is written.
-    node: str  #: The node.
-    key: str  #: The key of the taints.
-    effect: TaintEffect | None = None  #: Their effect; None for every one.
-
-    @property
-    def taint(self) -> str:
-        """The key and effect, as kubectl writes them."""
-        return self.key if self.effect is None else f"{self.key}:{self.effect}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelNode:
-    """A node gets a label, in place of one of the same key."""
-
-    at: FieldPath
-    node: str
-    key: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddNodes:
-    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images."""
-
-    at: FieldPath  #: Where it is written.
-    like: str  #: The node.
-    count: int  #: How many.
-    without_taints: tuple[str, ...] = ()  #: Keys of taints that the new nodes do not have.
-    labels: tuple[tuple[str, str], ...] = ()  #: Labels that they have besides, or in place of others.
-
-
-#: What changes one node, whose pods stay unless it says otherwise.
-NodeAction: TypeAlias = DrainNode | CordonNode | UncordonNode | TaintNode | UntaintNode | LabelNode
-Action: TypeAlias = LoseDomain | NodeAction | AddNodes
+#: Returns where something is that is wrong: by the position of its event, its name, and the way there.
+Where: TypeAlias = Callable[[int, str, tuple[str, ...]], FieldPath]
 
 
 class ChangedNodes(NamedTuple):
@@ -151,37 +79,37 @@ class Disruption:
     changed: Annotated[list[ChangedNodes], SentAs("changedNodes")] = field(default_factory=list)
 
 
-def apply_actions(
-    actions: Iterable[Action], simulation: ClusterSimulation, facts: PodFacts, found: ErrorList
+def in_list(path: FieldPath) -> Where:
+    """Return where something is in a list of events."""
+    return lambda position, name, way: path.index(position).child(name, *way)
+
+
+def by_option(_position: int, name: str, _way: tuple[str, ...]) -> FieldPath:
+    """Return where something is in the options of a command."""
+    return FieldPath((f"--{name}",))
+
+
+def apply_events(
+    events: Iterable[NodeEvent],
+    simulation: ClusterSimulation,
+    facts: PodFacts,
+    found: ErrorList,
+    where: Where = by_option,
 ) -> Disruption:
-    """Let actions happen one after another.
+    """Let events on nodes happen one after another.
 
     Args:
-        actions: The actions.
+        events: The events.
         simulation: The cluster, with the pods of all namespaces, which is changed.
         facts: What is known of its pods.
-        found: Takes what is wrong; an action with errors changes nothing.
+        found: Takes what is wrong; an event with errors changes nothing.
+        where: Returns where that is.
     """
-    run = _Run(simulation, facts, found)
-    for action in actions:
-        match action:
-            case LoseDomain():
-                run.lose(action)
-            case AddNodes():
-                run.add(action)
-            case _:
-                run.change(action)
+    run = _Run(simulation, facts, found, where)
+    for position, event in enumerate(events):
+        run.apply(position, event)
     run.done.changed = run.changed_nodes()
     return run.done
-
-
-def topology_key(text: str) -> str:
-    """Return a topology key, which may be written short.
-
-    >>> topology_key("zone"), topology_key("example.com/rack")
-    ('topology.kubernetes.io/zone', 'example.com/rack')
-    """
-    return text if "/" in text else MISNAMED.get(text, text)
 
 
 def domains_of(cluster: ClusterIndex, key: str) -> dict[str, list[str]]:
@@ -204,67 +132,42 @@ def _unknown(value: str, problem: str, what: str, names: Sequence[object]) -> st
 
 
 class _Run:
-    """Applies actions to one cluster."""
+    """Lets events happen to the nodes of one cluster."""
 
-    def __init__(self, simulation: ClusterSimulation, facts: PodFacts, found: ErrorList) -> None:
+    def __init__(
+        self, simulation: ClusterSimulation, facts: PodFacts, found: ErrorList, where: Where
+    ) -> None:
         self._simulation, self._cluster = simulation, simulation.cluster
         self._facts = facts
         self._found = found
+        self._where = where
+        self._position, self._event = 0, NodeEvent()
         self.done = Disruption()
         self._changed: dict[str, None] = {}
 
-    def lose(self, action: LoseDomain) -> None:
-        domains = domains_of(self._cluster, action.key)
-        names = domains.get(action.value)
-        if names is None:
-            self._missing(action.at, unknown_domain(action.key, action.value, list(domains)))
-            return
-        # A pod of a DaemonSet stays bound to a node that cannot be reached, as a static pod does.
-        self._evict(names, lambda pod: not (action.unreachable and self._facts.is_tied(pod)))
-        self.done.lost += names
-        for name in names:
-            self._simulation.lose(name, unreachable=action.unreachable)
-
-    def change(self, action: NodeAction) -> None:
-        node = self._node(action.node, action.at)
-        if node is None:
-            return
-        self._apply(action, node)
-        if self._cluster.nodes.find(node.name) != node:
-            self._changed[node.name] = None
-
-    def _apply(self, action: NodeAction, node: Node) -> None:
-        match action:
-            case TaintNode(taint=taint):
-                if taint.effect == TaintEffect.NO_EXECUTE:
-                    self._evict([node.name], lambda pod: not self._facts.tolerates(pod, taint))
-                self._simulation.taint(node, taint)
-            case UntaintNode(key=key, effect=effect):
-                freed = without_taints(node, key, effect=effect)
-                if freed is node:
-                    self._missing(action.at, _unknown(action.taint, "no such taint", "taints", node.taints))
-                self._simulation.put(freed)
-            case UncordonNode():
-                self._simulation.put(uncordoned(node))
-            case DrainNode():
-                self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
-                self._simulation.cordon(node)
-            case CordonNode():
-                self._simulation.cordon(node)
-            case LabelNode(key=key, value=value):
-                self._simulation.put(node._replace(labels={**node.labels, key: value}))
-
-    def add(self, action: AddNodes) -> None:
-        like, added = self._node(action.like, action.at), len(self.done.added) + action.count
-        if added > MOST_ADDED:
-            text = f"all actions together may add at most {MOST_ADDED:,} nodes"
-            self._found.add(invalid_value(action.at, added, text, TOO_MANY_NODES))
-            return
-        if like is None:
-            return
-        model = without_taints(like, *action.without_taints)
-        model = model._replace(labels={**model.labels, **dict(action.labels)})
-        self.done.added += self._simulation.add(model, action.count)
+    def apply(self, position: int, event: NodeEvent) -> None:
+        self._position, self._event = position, event
+        match event:
+            case NodeEvent(lose=LostDomain() as lost):
+                self._lose(lost)
+            case NodeEvent(add=AddedNodes() as added):
+                self._add(added)
+            case NodeEvent(drain=str(name)):
+                self._change(name, self._drain)
+            case NodeEvent(cordon=str(name)):
+                self._change(name, self._simulation.cordon)
+            case NodeEvent(uncordon=str(name)):
+                self._change(name, lambda node: self._simulation.put(uncordoned(node)))
+            case NodeEvent(taint=TaintedNode() as tainted):
+                self._change(tainted.node, lambda node: self._taint(node, tainted.taint), "node")
+            case NodeEvent(untaint=UntaintedNode() as freed):
+                self._change(freed.node, lambda node: self._untaint(node, freed), "node")
+            case NodeEvent(label=LabeledNode(node=name, key=key, value=value)):
+                self._change(
+                    name,
+                    lambda node: self._simulation.put(node._replace(labels={**node.labels, key: value})),
+                    "node",
+                )
 
     def changed_nodes(self) -> list[ChangedNodes]:
         """Return the nodes that were changed or added and are there, those that are alike together."""
@@ -272,15 +175,65 @@ class _Run:
         names = [name for name in [*self._changed, *self.done.added] if name not in gone]
         return alike_nodes(filter(None, map(self._cluster.nodes.find, names)))
 
+    def _lose(self, lost: LostDomain) -> None:
+        domains = domains_of(self._cluster, lost.key)
+        names = domains.get(lost.value)
+        if names is None:
+            self._missing(unknown_domain(lost.key, lost.value, list(domains)), "value")
+            return
+        # A pod of a DaemonSet stays bound to a node that cannot be reached, as a static pod does.
+        self._evict(names, lambda pod: not (lost.unreachable and self._facts.is_tied(pod)))
+        self.done.lost += names
+        for name in names:
+            self._simulation.lose(name, unreachable=bool(lost.unreachable))
+
+    def _change(self, name: str, change: Callable[[Node], None], *way: str) -> None:
+        node = self._node(name, *way)
+        if node is None:
+            return
+        change(node)
+        if self._cluster.nodes.find(node.name) != node:
+            self._changed[node.name] = None
+
+    def _drain(self, node: Node) -> None:
+        self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
+        self._simulation.cordon(node)
+
+    def _taint(self, node: Node, taint: Taint) -> None:
+        if taint.effect == TaintEffect.NO_EXECUTE:
+            self._evict([node.name], lambda pod: not self._facts.tolerates(pod, taint))
+        self._simulation.taint(node, taint)
+
+    def _untaint(self, node: Node, freed: UntaintedNode) -> None:
+        left = without_taints(node, freed.key, effect=freed.effect)
+        if left is node:
+            self._missing(_unknown(freed.taints, "no such taint", "taints", node.taints), "node")
+        self._simulation.put(left)
+
+    def _add(self, more: AddedNodes) -> None:
+        like, added = self._node(more.like, "like"), len(self.done.added) + more.count
+        if added > MOST_ADDED:
+            text = f"all actions together may add at most {MOST_ADDED:,} nodes"
+            self._found.add(invalid_value(self._at("like"), added, text, TOO_MANY_NODES))
+            return
+        if like is None:
+            return
+        model = without_taints(like, *(more.without_taints or ()))
+        model = model._replace(labels=model.labels | {each.key: each.value for each in more.labels or ()})
+        self.done.added += self._simulation.add(model, more.count)
+
     def _evict(self, nodes: Iterable[str], goes: Callable[[PodOnNode], bool]) -> None:
         pods = self._cluster.pods_on(nodes)
         self.done.evicted += self._simulation.evict(pod for pod in pods if goes(pod))
 
-    def _node(self, name: str, at: FieldPath) -> Node | None:
+    def _node(self, name: str, *way: str) -> Node | None:
         node = self._cluster.nodes.find(name)
         if node is None:
-            self._missing(at, _unknown(name, "no such node", "nodes", self._cluster.nodes.names()))
+            self._missing(_unknown(name, "no such node", "nodes", self._cluster.nodes.names()), *way)
         return node
 
-    def _missing(self, at: FieldPath, text: str) -> None:
-        self._found.add(FieldError(at, text, ErrorKind.INVALID, NOT_IN_CLUSTER))
+    def _at(self, *way: str) -> FieldPath:
+        return self._where(self._position, self._event.what, way)
+
+    def _missing(self, text: str, *way: str) -> None:
+        self._found.add(FieldError(self._at(*way), text, ErrorKind.INVALID, NOT_IN_CLUSTER))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, TypeAlias
 
-from policies.manifests.wire import OPTIONAL, Keywords, Received, members
-from policies.model.taints import TaintEffect
+from policies.manifests.wire import OPTIONAL, Keywords, Member, Received, members
+from policies.model.taints import Taint, TaintEffect
+from policies.model.topology_keys import MISNAMED
 
 #: Nodes that events may add: as many as Kubernetes supports in a cluster.
 MOST_ADDED: Final = 5_000
@@ -55,6 +57,11 @@ class LostDomain(Received):
     value: str  #: The domain.
     unreachable: bool | None = None  #: Whether the nodes stay, tainted as unreachable.
 
+    @property
+    def key(self) -> str:
+        """The topology key, as nodes have it."""
+        return topology_key(self.topology_key)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaintedNode(Received):
@@ -65,6 +72,11 @@ class TaintedNode(Received):
     value: str | None = None  #: Its value.
     effect: TaintEffect  #: Its effect.
 
+    @property
+    def taint(self) -> Taint:
+        """The taint."""
+        return Taint(self.key, self.value or "", self.effect.value)
+
 
 @dataclass(frozen=True, kw_only=True)
 class UntaintedNode(Received):
@@ -73,6 +85,11 @@ class UntaintedNode(Received):
     node: Name  #: The node.
     key: Name  #: The key of the taints.
     effect: TaintEffect | None = None  #: Their effect; absent for every one.
+
+    @property
+    def taints(self) -> str:
+        """The key and effect, as kubectl writes them."""
+        return self.key if self.effect is None else f"{self.key}:{self.effect}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +132,11 @@ class NodeEvent(Received):
     label: Annotated[LabeledNode | None, OPTIONAL] = None  #: A node gets a label.
     add: Annotated[AddedNodes | None, OPTIONAL] = None  #: Nodes are added.
 
+    @property
+    def what(self) -> str:
+        """The name of the one that it is."""
+        return next(entry.name for entry in fields(self) if getattr(self, entry.name) is not None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Event(NodeEvent):
@@ -130,9 +152,27 @@ class Event(NodeEvent):
     release: Annotated[Name | None, OPTIONAL] = None  #: The release of Kubernetes that holds from then on.
 
 
-_EXACTLY_ONE: Final = f"exactly one of {', '.join(entry.name for entry in members(Event))}"
+def _only_one_of(kinds: Iterable[Member]) -> Keywords:
+    only = f"exactly one of {', '.join(entry.name for entry in kinds)}"
+    return Keywords(minProperties=1, maxProperties=1, title=only)
+
+
 #: The events of a scenario, in order.
 Events: TypeAlias = Annotated[
-    list[Annotated[Event, Keywords(minProperties=1, maxProperties=1, title=_EXACTLY_ONE)]],
+    list[Annotated[Event, _only_one_of(members(Event))]],
     Keywords(maxItems=MOST_EVENTS),
 ]
+#: Events on nodes, in order.
+NodeEvents: TypeAlias = Annotated[
+    list[Annotated[NodeEvent, _only_one_of(members(NodeEvent))]],
+    Keywords(maxItems=MOST_EVENTS),
+]
+
+
+def topology_key(text: str) -> str:
+    """Return a topology key, which may be written short.
+
+    >>> topology_key("zone"), topology_key("example.com/rack")
+    ('topology.kubernetes.io/zone', 'example.com/rack')
+    """
+    return text if "/" in text else MISNAMED.get(text, text)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planning.simulation.actions import Action, DrainNode
+from planning.simulation.actions import Where, by_option
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, never, unnoticed
 from planning.simulation.distribution import Distribution, DistributionTally
+from planning.simulation.events import NodeEvent
 from planning.simulation.node_source import NodeSource
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
@@ -60,7 +61,8 @@ PLAIN: Final = SimulationSettings()
 class PlannedActions:
     """The changes to pods of the cluster: before those of a queue are scheduled, and for them."""
 
-    actions: tuple[Action, ...] = ()  #: The actions before, in order.
+    actions: tuple[NodeEvent, ...] = ()  #: The actions before, in order.
+    where: Where = by_option  #: Returns where one of them is that is wrong.
     others: int = MOST_OTHERS  #: How many pods of other workloads are scheduled again.
     #: What adds nodes for pods of the queue that are pending; None for nothing.
     autoscaler: NodeSource | None = None
@@ -162,7 +164,7 @@ class SimulatedQueue:
     @property
     def not_looked_at(self) -> tuple[str, ...]:
         """Features of a real cluster that may change the course and are not part of the simulation."""
-        drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
+        drained = self.what_if is not None and any(e.drain is not None for e in self.what_if.actions)
         usually: tuple[str, ...] = NOT_LOOKED_AT
         if self.simulation.autoscaled is not None:
             removes = self.simulation.scaled_down is not None
@@ -263,7 +265,7 @@ class _Runs:
         planned, happened = self.planned, None
         scaling = None if planned.autoscaler is None else Autoscaling(simulation, planned.autoscaler)
         if planned.actions:
-            happened = what_if(planned.actions, simulation, self._again(simulation), scaling)
+            happened = what_if(planned.actions, simulation, self._again(simulation), scaling, planned.where)
         return simulate(self.queue.pods, simulation, self._again(simulation), scaling), happened, scaling
 
     def _again(self, simulation: ClusterSimulation) -> Rescheduling:

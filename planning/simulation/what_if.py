@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from planning.simulation.actions import Action, Disruption, apply_actions
+from planning.simulation.actions import Disruption, Where, apply_events, by_option
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.events import NodeEvent
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import Recovery
 from planning.simulation.rescheduling import Rescheduling
@@ -55,7 +56,7 @@ class DomainStages:
 class WhatIf:
     """The effect of some actions."""
 
-    actions: Annotated[tuple[Action, ...], INTERNAL]  #: The actions.
+    actions: Annotated[tuple[NodeEvent, ...], INTERNAL]  #: The actions.
     recovery: Annotated[Recovery, INLINE]  #: The pods that lost their node.
     stayed: Count  #: How many pods kept theirs.
     own_stayed: Count | None  #: How many of them belong to the given workload; None without one.
@@ -69,10 +70,11 @@ class WhatIf:
 
 
 def what_if(
-    actions: Sequence[Action],
+    actions: Sequence[NodeEvent],
     simulation: ClusterSimulation,
     again: Rescheduling,
     scaling: Autoscaling | None = None,
+    where: Where = by_option,
 ) -> WhatIf:
     """Let actions happen, one after another, and then schedule again what lost its node.
 
@@ -81,6 +83,7 @@ def what_if(
         simulation: The cluster, with the pods of all namespaces, which is afterwards as it would be.
         again: Schedules again what lost its node; knows the pods of the workload that is given, if one is.
         scaling: Adds nodes for those that stay pending; None for nothing.
+        where: Returns where an action is that is wrong.
 
     Raises:
         ActionError: An action names something that the cluster does not have.
@@ -88,7 +91,7 @@ def what_if(
     facts, found = again.facts, ErrorList()
     prepared = next(iter(facts.workloads), None)
     stages = [_counts(prepared, simulation)]
-    disruption = apply_actions(actions, simulation, facts, found)
+    disruption = apply_events(actions, simulation, facts, found, where)
     if found.errors:
         raise ActionError(tuple(found.errors))
     stages.append(_counts(prepared, simulation))

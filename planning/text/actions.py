@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from planning.simulation.actions import (
-    Action,
-    AddNodes,
-    CordonNode,
-    DrainNode,
-    LabelNode,
-    LoseDomain,
-    TaintNode,
-    UncordonNode,
-    UntaintNode,
+from planning.simulation.events import (
+    AddedNodes,
+    LabeledNode,
+    LostDomain,
+    NodeEvent,
+    TaintedNode,
+    UntaintedNode,
 )
 from planning.text.words import domain_name, taints_text
 from policies.manifests.sanitize import one_line
@@ -24,25 +21,24 @@ from policies.manifests.words import IN_SENTENCE, listed, plural
 Change = tuple[Literal["replicas", "scale", "rollout"], int | None]
 
 
-def nodes_like(action: AddNodes) -> str:
+def nodes_like(added: AddedNodes) -> str:
     """Return the nodes that are added, in words.
 
-    >>> from policies.manifests.fields import FieldPath
-    >>> nodes_like(AddNodes(at=FieldPath(), like="n1", count=2, without_taints=("team",)))
+    >>> nodes_like(AddedNodes(like="n1", count=2, without_taints=["team"]))
     '2 nodes like n1 without the taint team'
     """
-    without = f" without {taints_text(action.without_taints)}" if action.without_taints else ""
-    labels = listed((f"{key}={value}" for key, value in action.labels), IN_SENTENCE)
+    without = f" without {taints_text(added.without_taints)}" if added.without_taints else ""
+    labels = listed((f"{label.key}={label.value}" for label in added.labels or ()), IN_SENTENCE)
     with_labels = f" with {labels}" if labels else ""
-    return f"{plural(action.count, 'node')} like {one_line(action.like)}{with_labels}{without}"
+    return f"{plural(added.count, 'node')} like {one_line(added.like)}{with_labels}{without}"
 
 
-def action_text(action: Action) -> str:
-    """Return an action as a sentence without its end."""
-    return _words(action)[0]
+def action_text(event: NodeEvent) -> str:
+    """Return an event as a sentence without its end."""
+    return _words(event)[0]
 
 
-def happening_text(actions: Iterable[Action], change: Change) -> str:
+def happening_text(actions: Iterable[NodeEvent], change: Change) -> str:
     """Return the simulated change, as a sentence without its end.
 
     >>> happening_text((), ("replicas", 3))
@@ -62,40 +58,42 @@ def happening_text(actions: Iterable[Action], change: Change) -> str:
     return ", then ".join(parts)
 
 
-def disruption(actions: Iterable[Action]) -> str:
+def disruption(actions: Iterable[NodeEvent]) -> str:
     """Return the change to a cluster, as the object of a sentence.
 
-    >>> from policies.manifests.fields import FieldPath
-    >>> disruption([DrainNode(at=FieldPath(), node="n1"), CordonNode(at=FieldPath(), node="n2")])
+    >>> disruption([NodeEvent(drain="n1"), NodeEvent(cordon="n2")])
     'the drain of n1, then the cordon of n2'
     """
     return ", then ".join(_words(action)[1] for action in actions)
 
 
-def _words(action: Action) -> tuple[str, str]:
+def _words(event: NodeEvent) -> tuple[str, str]:
     """Return what happens, and what it is called."""
-    match action:
-        case LoseDomain(key=key, value=value, unreachable=unreachable):
-            is_gone, called = ("unreachable", "outage") if unreachable else ("lost", "loss")
-            domain = f"{one_line(key)}={one_line(value)}"
-            return f"{domain} is {is_gone}", f"the {called} of {domain_name(value)} ({one_line(key)})"
-        case AddNodes(count=count):
-            nodes = nodes_like(action)
-            return f"{nodes} {'is' if count == 1 else 'are'} added", f"the addition of {nodes}"
-    node = one_line(action.node)
-    match action:
-        case DrainNode():
+    match event:
+        case NodeEvent(lose=LostDomain() as lost):
+            is_gone, called = ("unreachable", "outage") if lost.unreachable else ("lost", "loss")
+            key = one_line(lost.key)
+            domain = f"{key}={one_line(lost.value)}"
+            return f"{domain} is {is_gone}", f"the {called} of {domain_name(lost.value)} ({key})"
+        case NodeEvent(add=AddedNodes() as added):
+            nodes = nodes_like(added)
+            return f"{nodes} {'is' if added.count == 1 else 'are'} added", f"the addition of {nodes}"
+        case NodeEvent(drain=str(name)):
+            node = one_line(name)
             return f"{node} is drained", f"the drain of {node}"
-        case CordonNode():
+        case NodeEvent(cordon=str(name)):
+            node = one_line(name)
             return f"{node} is cordoned", f"the cordon of {node}"
-        case UncordonNode():
+        case NodeEvent(uncordon=str(name)):
+            node = one_line(name)
             return f"{node} is uncordoned", f"the end of the cordon of {node}"
-        case TaintNode(taint=taint):
-            given = f"the taint {one_line(str(taint))}"
+        case NodeEvent(taint=TaintedNode() as tainted):
+            node, given = one_line(tainted.node), f"the taint {one_line(str(tainted.taint))}"
             return f"{node} gets {given}", f"{given} of {node}"
-        case LabelNode(key=key, value=value):
-            given = f"the label {one_line(f'{key}={value}')}"
+        case NodeEvent(label=LabeledNode() as label):
+            node, given = one_line(label.node), f"the label {one_line(f'{label.key}={label.value}')}"
             return f"{node} gets {given}", f"{given} of {node}"
-        case UntaintNode(taint=taint):
-            taken = f"the taint {one_line(taint)}"
+        case NodeEvent(untaint=UntaintedNode() as freed):
+            node, taken = one_line(freed.node), f"the taint {one_line(freed.taints)}"
             return f"{node} loses {taken}", f"the removal of {taken} of {node}"
+    raise ValueError("an event is one of these")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from planning.audit.deletion_costs import deletion_costs
-from planning.simulation.actions import Action, DrainNode, LoseDomain
+from planning.simulation.events import LostDomain, NodeEvent
 from planning.simulation.rollout.courses import PodAction, RolloutEnd
 from planning.simulation.rollout.rollout import simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
@@ -21,7 +21,6 @@ from planning.simulation.simulated_queue import (
 from planning.simulation.survive.loss import LossOptions
 from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import FieldPath
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
 from policies.scheduler.index import ClusterIndex
@@ -30,7 +29,6 @@ from webhook.requests.simulate import tie_breaker
 ZONE = "topology.kubernetes.io/zone"
 #: Other choices among equal nodes and pods that are tried where no course ends as the real one did.
 SEEDS = 30
-_NOWHERE = FieldPath()
 
 
 class RecordedCluster(NamedTuple):
@@ -114,12 +112,12 @@ def _messages(record: Mapping[str, Any], course: Any) -> set[str]:
 
 def _queued(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tuple[Any, Any]]:
     seen, action = record["observed"], record["action"]
-    happening: tuple[Action, ...] = ()
+    happening: tuple[NodeEvent, ...] = ()
     count = action.get("place")
     if "lose" in action:
-        happening = (LoseDomain(at=_NOWHERE, key=ZONE, value=action["lose"]),)
+        happening = (NodeEvent(lose=LostDomain(topology_key=ZONE, value=action["lose"])),)
     if "drain" in action:
-        happening = (DrainNode(at=_NOWHERE, node=action["drain"]),)
+        happening = (NodeEvent(drain=action["drain"]),)
 
     def run(seed: int | None) -> SimulatedQueue:
         queue = queue_replicas(record["workload"], cluster.context, cluster.known, count=count)

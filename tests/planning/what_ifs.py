@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planning.simulation.actions import Action, LoseDomain
 from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.events import LostDomain, NodeEvent, TaintedNode
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rescheduling import Rescheduling
 from planning.simulation.what_if import WhatIf, what_if
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import FieldPath
+from policies.model.taints import Taint, TaintEffect
 from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import prepare, read_workload
 from policies.scheduler.index import ClusterIndex
@@ -21,10 +21,15 @@ from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
 
-AT = FieldPath(("actions", 0))
-LOSE_A = LoseDomain(at=AT, key=ZONE_KEY, value="a")
+LOSE_A = NodeEvent(lose=LostDomain(topology_key=ZONE_KEY, value="a"))
 #: Three zones with a node of 4 CPUs each.
 NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+
+
+def tainting(node: str, taint: Taint) -> NodeEvent:
+    """Return the event that gives a node a taint."""
+    effect = TaintEffect(taint.effect)
+    return NodeEvent(taint=TaintedNode(node=node, key=taint.key, value=taint.value, effect=effect))
 
 
 def its_pods(workload: Object, nodes: Mapping[str, str]) -> list[Object]:
@@ -54,7 +59,7 @@ def another_pod(name: str, node: str, cpu: str = "1", priority: int = 0, **field
 
 def try_out(
     objects: Sequence[Object],
-    *actions: Action,
+    *actions: NodeEvent,
     workload: Object | None = None,
     known: bool = True,
     stop: Callable[[], bool] = lambda: False,

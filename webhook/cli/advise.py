@@ -175,11 +175,11 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if counts is None and not options.cluster and not options.live:
         raise UsageError("give a cluster, --cluster FILE or --live, or describe one: --nodes a=3,b=3,c=3")
-    from planning.simulation import actions
+    from planning.simulation import events
     from policies.model import scaling
 
     goal = Goal(
-        key=actions.topology_key(key),
+        key=events.topology_key(key),
         limit=limit,
         one_a_node=one_a_node,
         enforced=enforce,

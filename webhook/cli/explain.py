@@ -133,7 +133,7 @@ def _explain(
 def _pending(options: PlacementOptions, form: str) -> ExitCode:
     """Print why every pending pod is pending; return the exit code: whether each fits some node."""
     from planning.explain import pending as explain_pending
-    from policies.model.pending_pods import PendingPods
+    from policies.model.cluster_workloads import PendingPods
     from webhook.cli.cluster_workloads import nothing_there, read_workloads
 
     pods = PendingPods()

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from planning.simulation import actions as core_actions
 from planning.simulation import events
 from planning.simulation.recovery import MOST_OTHERS
 from planning.simulation.simulated_queue import PlannedActions
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.fields import shown
 from policies.model import taints
 from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
 from webhook.cli.command import OPTION_ORDER
@@ -35,7 +34,7 @@ _TAINT_KEY: Final = re.compile(r"([^=:]+?)(?::([A-Za-z]+))?-?")
 class Happening:
     """The actions on the nodes of a cluster."""
 
-    actions: tuple[core_actions.Action, ...] = ()  #: The actions, in the order in which they were given.
+    actions: tuple[events.NodeEvent, ...] = ()  #: The actions, in the order in which they were given.
     others: int = 0  #: How many pods of other workloads are scheduled again.
     autoscale: Autoscale = NO_AUTOSCALE  #: What adds nodes, as it was given.
 
@@ -47,7 +46,7 @@ class Happening:
             UsageError: One of them is not what it should be; has a line for each.
         """
         left = {name: iter(values.pop(name)) for name in (*_READERS, *_OF_ADDED)}
-        actions: list[core_actions.Action] = []
+        actions: list[events.NodeEvent] = []
         problems = []
         for name in context.meta[OPTION_ORDER]:
             if name not in left:
@@ -63,8 +62,8 @@ class Happening:
             raise UsageError("\n".join(problems))
         if values.pop("unreachable"):
             actions = [
-                replace(action, unreachable=True) if isinstance(action, core_actions.LoseDomain) else action
-                for action in actions
+                event if event.lose is None else events.NodeEvent(lose=replace(event.lose, unreachable=True))
+                for event in actions
             ]
         return cls(tuple(actions), MOST_OTHERS if values.pop("displaced") == "all" else 0)
 
@@ -86,40 +85,41 @@ class Happening:
         )
 
 
-def _lose(text: str) -> core_actions.Action:
+def _lose(text: str) -> events.NodeEvent:
     key, value = _key_value(text)
-    return core_actions.LoseDomain(at=FieldPath(("--lose",)), key=key, value=value)
+    return events.NodeEvent(lose=events.LostDomain(topology_key=key, value=value))
 
 
-def _drain(node: str) -> core_actions.Action:
-    return core_actions.DrainNode(at=FieldPath(("--drain",)), node=node)
+def _drain(node: str) -> events.NodeEvent:
+    return events.NodeEvent(drain=node)
 
 
-def _cordon(node: str) -> core_actions.Action:
-    return core_actions.CordonNode(at=FieldPath(("--cordon",)), node=node)
+def _cordon(node: str) -> events.NodeEvent:
+    return events.NodeEvent(cordon=node)
 
 
-def _taint(given: tuple[str, str]) -> core_actions.Action:
+def _taint(given: tuple[str, str]) -> events.NodeEvent:
     node, text = given
     parts = _TAINT.fullmatch(text)
     if parts is None or parts[3] not in list(taints.TaintEffect):
         raise _no_taint(text, "KEY[=VALUE]:EFFECT")
-    return core_actions.TaintNode(
-        at=FieldPath(("--taint",)), node=node, taint=taints.Taint(parts[1], parts[2] or "", parts[3])
+    effect = taints.TaintEffect(parts[3])
+    return events.NodeEvent(
+        taint=events.TaintedNode(node=node, key=parts[1], value=parts[2] or "", effect=effect)
     )
 
 
-def _uncordon(node: str) -> core_actions.Action:
-    return core_actions.UncordonNode(at=FieldPath(("--uncordon",)), node=node)
+def _uncordon(node: str) -> events.NodeEvent:
+    return events.NodeEvent(uncordon=node)
 
 
-def _untaint(given: tuple[str, str]) -> core_actions.Action:
+def _untaint(given: tuple[str, str]) -> events.NodeEvent:
     node, text = given
     parts = _TAINT_KEY.fullmatch(text)
     if parts is None or parts[2] not in {None, *taints.TaintEffect}:
         raise _no_taint(text, "KEY[:EFFECT]")
     effect = None if parts[2] is None else taints.TaintEffect(parts[2])
-    return core_actions.UntaintNode(at=FieldPath(("--untaint",)), node=node, key=parts[1], effect=effect)
+    return events.NodeEvent(untaint=events.UntaintedNode(node=node, key=parts[1], effect=effect))
 
 
 def _no_taint(text: str, form: str) -> UsageError:
@@ -127,26 +127,28 @@ def _no_taint(text: str, form: str) -> UsageError:
     return UsageError(f"Invalid value: {shown(text)}: must be {form}; the effects are {effects}")
 
 
-def _last_added(actions: list[core_actions.Action]) -> core_actions.AddNodes:
-    """Take the last action, which must add nodes."""
-    if not actions or not isinstance(added := actions[-1], core_actions.AddNodes):
+def _last_added(actions: list[events.NodeEvent]) -> events.AddedNodes:
+    """Take the last event, which must add nodes."""
+    if not actions or (added := actions[-1].add) is None:
         raise UsageError("must follow the --add whose nodes it is about")
     del actions[-1]
     return added
 
 
-def _without_taint(added: core_actions.AddNodes, key: str) -> core_actions.Action:
-    return replace(added, without_taints=(*added.without_taints, key))
+def _without_taint(added: events.AddedNodes, key: str) -> events.NodeEvent:
+    return events.NodeEvent(add=replace(added, without_taints=[*(added.without_taints or ()), key]))
 
 
-def _with_label(added: core_actions.AddNodes, text: str) -> core_actions.Action:
-    return replace(added, labels=(*added.labels, _key_value(text)))
+def _with_label(added: events.AddedNodes, text: str) -> events.NodeEvent:
+    key, value = _key_value(text)
+    label = events.NodeLabel(key=key, value=value)
+    return events.NodeEvent(add=replace(added, labels=[*(added.labels or ()), label]))
 
 
-def _label(given: tuple[str, str]) -> core_actions.Action:
+def _label(given: tuple[str, str]) -> events.NodeEvent:
     node, text = given
     key, value = _key_value(text)
-    return core_actions.LabelNode(at=FieldPath(("--label",)), node=node, key=key, value=value)
+    return events.NodeEvent(label=events.LabeledNode(node=node, key=key, value=value))
 
 
 def _key_value(text: str) -> tuple[str, str]:
@@ -154,20 +156,20 @@ def _key_value(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
         raise UsageError(f"Invalid value: {shown(text)}: must be KEY=VALUE, such as zone=a")
-    return core_actions.topology_key(key), value
+    return events.topology_key(key), value
 
 
-def _add(given: tuple[str, str, str]) -> core_actions.Action:
+def _add(given: tuple[str, str, str]) -> events.NodeEvent:
     number, like, node = given
     count = int(number) if _NUMBER.fullmatch(number) else 0
     if like != "like" or not 1 <= count <= events.MOST_ADDED:
         text = f"must be N like NODE, N from 1 to {events.MOST_ADDED:,}, such as 3 like n1"
         raise UsageError(f"Invalid value: {shown(' '.join(given))}: {text}")
-    return core_actions.AddNodes(at=FieldPath(("--add",)), like=node, count=count)
+    return events.NodeEvent(add=events.AddedNodes(like=node, count=count))
 
 
 #: What reads the value of each option.
-_READERS: Final[dict[str, Callable[[Any], core_actions.Action]]] = {
+_READERS: Final[dict[str, Callable[[Any], events.NodeEvent]]] = {
     "lose": _lose,
     "drain": _drain,
     "cordon": _cordon,
@@ -178,7 +180,7 @@ _READERS: Final[dict[str, Callable[[Any], core_actions.Action]]] = {
     "add": _add,
 }
 #: What gives the nodes of the action before it what each option says.
-_OF_ADDED: Final[dict[str, Callable[[core_actions.AddNodes, str], core_actions.Action]]] = {
+_OF_ADDED: Final[dict[str, Callable[[events.AddedNodes, str], events.NodeEvent]]] = {
     "without_taint": _without_taint,
     "with_label": _with_label,
 }

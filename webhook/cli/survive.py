@@ -142,14 +142,14 @@ def command(
         raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")
     if is_given("all_namespaces"):
         raise UsageError("-A may only be used with --all: an object has one namespace")
-    from planning.simulation import actions, recovery
+    from planning.simulation import events, recovery
     from planning.simulation.survive import loss as survive_loss
     from planning.what_if import survive_text
     from webhook.cli import placement as cli_placement
 
     options = options.with_default_cluster()
     losing = survive_loss.LossOptions(
-        actions.topology_key(key),
+        events.topology_key(key),
         allowed_missing=allowed_missing,
         unreachable=unreachable,
         others=recovery.MOST_OTHERS if displaced == "all" else 0,

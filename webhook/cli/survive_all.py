@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from planning.simulation import actions
+from planning.simulation import events
 from planning.simulation.survive import cluster_survival
 from planning.simulation.survive import loss as survive_loss
 from planning.simulation.survive.damage import DEFAULT_DAMAGE, NEVER, Damage
@@ -64,7 +64,7 @@ def run(
         raise UsageError("--all may not be combined with --displaced own: every pod is scheduled again")
     name, equals, domain = key.partition("=")
     losing = survive_loss.LossOptions(
-        key=actions.topology_key(name),
+        key=events.topology_key(name),
         domain=domain if equals else None,
         allowed_missing=allowed_missing,
         unreachable=unreachable,

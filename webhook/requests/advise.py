@@ -10,8 +10,8 @@ from typing import Annotated, Final
 from planning.advise.advise import Advice, advise, why_unadvised
 from planning.advise.goal import Goal, parse_limit
 from planning.advise.node_groups import groups_for, groups_lacking, scaled_groups
-from planning.simulation.actions import domains_of, topology_key
-from planning.simulation.events import MOST_ADDED
+from planning.simulation.actions import domains_of
+from planning.simulation.events import MOST_ADDED, topology_key
 from planning.simulation.limits import MOST_ADVISED
 from planning.simulation.node_source import NodeSource
 from policies.config.context import AdmissionContext

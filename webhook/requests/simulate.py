@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from planning.simulation.actions import Action
+from planning.simulation.actions import in_list
+from planning.simulation.events import NodeEvent, NodeEvents
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from planning.simulation.node_source import NodeSource
 from planning.simulation.recovery import MOST_OTHERS
@@ -44,7 +45,6 @@ from policies.manifests.wire import Keywords, Received, document_name
 from policies.pods.known_pods import KnownPods
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
-from webhook.requests.actions import Actions, actions_of
 from webhook.requests.cluster import filled_in
 from webhook.requests.cost import MOST_WORK, PodLimit, most_rolled_out, nodes_of
 from webhook.requests.frame import ApiObject, RequestError, read_request, refuse
@@ -90,7 +90,7 @@ class SimulationFields(Received):
     nodes_to_score: Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None = None
     #: What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest
     #: priority first, and after them the pods of the request.
-    actions: Actions | None = None
+    actions: NodeEvents | None = None
     #: To how many replicas the workload is scaled, from those that run; not with actions.
     scale: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
     #: What adds nodes for pods that are pending: a ``NodeGroups`` document for Cluster Autoscaler, NodePools
@@ -135,7 +135,7 @@ class SimulateRequest(SimulationFields, PlacementFields):
         """Whether nodes go or come in another way than for pods that are pending."""
         return bool(self.actions or self.scale_down)
 
-    def happening(self, actions: Iterable[Action]) -> str:
+    def happening(self, actions: Iterable[NodeEvent]) -> str:
         """Return the simulated actions in words."""
         if self.rollout:
             return happening_text(actions, ("rollout", None))
@@ -215,7 +215,8 @@ def run(
         PodLimit(queue.cluster.node_count, groups, request.runs or 1).most - len(queue.pods), MOST_OTHERS
     )
     planned = PlannedActions(
-        actions=actions_of(request.actions or (), _ACTIONS),
+        actions=tuple(request.actions or ()),
+        where=in_list(_ACTIONS),
         others=others,
         autoscaler=autoscaler,
         scales_down=bool(request.scale_down),

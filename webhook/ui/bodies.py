@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal
 
+from planning.simulation.events import NodeEvents
 from planning.simulation.limits import MOST_ROLLED_OUT
 from policies.manifests.edits import FieldEdit
 from policies.manifests.fields import (
@@ -17,7 +18,6 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Form, Keywords, Received
-from webhook.requests.actions import Actions
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
 from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
@@ -71,7 +71,7 @@ class DisruptBody(Received):
     """Changes to the nodes of the whole cluster."""
 
     #: It, in this order. Displaced pods are then scheduled again, the highest priority first.
-    actions: Annotated[Actions, Keywords(minItems=1)]
+    actions: Annotated[NodeEvents, Keywords(minItems=1)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from planning.simulation.actions import Action, ChangedNodes, LoseDomain
+from planning.simulation.actions import ChangedNodes, in_list
+from planning.simulation.events import LostDomain, NodeEvent
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
 from planning.simulation.survive.cluster_survival import ClusterSurvival, Disrupted
@@ -18,7 +19,6 @@ from planning.what_if.survive_cluster_text import about, notes, verdict_on
 from planning.what_if.survive_json import LossResult, loss_result
 from policies.manifests.fields import ErrorList
 from policies.manifests.wire import Count, dumps
-from webhook.requests.actions import actions_of
 from webhook.requests.placement import autoscaler_of
 from webhook.ui.bodies import DisruptBody
 from webhook.ui.cluster import PageCluster
@@ -81,11 +81,11 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
             "only nodes and pods that were read can be lost: start evenkeel ui with --cluster and a snapshot"
         )
         raise ProblemsError([request_problem("actions", text)])
-    actions, found = actions_of(body.actions, ACTIONS), ErrorList()
+    actions, found = body.actions, ErrorList()
     scaling = None if cluster.autoscale is None else cluster.autoscale.documents
     options = LossOptions(key="", autoscaler=autoscaler_of(scaling, cluster.index, found))
     survival = ClusterSurvival(cluster.objects.workloads, cluster.context, options, cluster.objects.running)
-    done = survival.disrupt(actions, found)
+    done = survival.disrupt(actions, found, in_list(ACTIONS))
     if found.errors:
         raise ProblemsError(field_problems(found.errors))
     report = survival.report([done.loss], fail_on=_TOO_MUCH, unread=cluster.notes, stopped=False)
@@ -94,7 +94,7 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
 
 def cluster_outcome(
     cluster: PageCluster,
-    actions: Sequence[Action],
+    actions: Sequence[NodeEvent],
     done: Disrupted,
     report: ClusterSurvivalReport,
     *,
@@ -140,12 +140,12 @@ def _place(entry: DisplacedPod, positions: Mapping[str, int]) -> int:
     return _NOWHERE[entry.outcome]
 
 
-def _command(cluster: PageCluster, actions: Sequence[Action]) -> str:
+def _command(cluster: PageCluster, actions: Sequence[NodeEvent]) -> str:
     """Return the command that answers the same: ``survive`` knows the loss of one domain."""
     match actions:
-        case [LoseDomain(key=key, value=value, unreachable=unreachable)]:
-            words = ["evenkeel", "survive", f"{key}={value}", "--all"]
-            words += ["--unreachable"] if unreachable else []
+        case [NodeEvent(lose=LostDomain() as lost)]:
+            words = ["evenkeel", "survive", f"{lost.key}={lost.value}", "--all"]
+            words += ["--unreachable"] if lost.unreachable else []
             words += ["--live"] if cluster.live else ["--cluster", cluster.name]
             words += [] if cluster.autoscale is None else ["--autoscale", cluster.autoscale.name]
             return shlex.join(words)

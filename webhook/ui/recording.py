@@ -16,18 +16,17 @@ import orjson
 
 from planning.audit.workload_audit import WorkloadAudit
 from planning.explain.explain import explain_object
-from planning.simulation.actions import LoseDomain
+from planning.simulation.events import LostDomain, NodeEvent
 from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
 from planning.simulation.survive.cluster_survival import Disrupted
 from planning.text.actions import happening_text
 from planning.text.words import headline
 from planning.what_if.simulate_text import verdict as simulation_verdict
-from policies.manifests.fields import FieldPath, member, text_member
+from policies.manifests.fields import member, text_member
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
 from policies.model.snapshot import without_secrets
 from policies.model.workload_ref import WorkloadRef
-from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest
 from webhook.ui import embedded, placing
 from webhook.ui.background_audit import MOST_SENT, AuditProgress, audited_entry
@@ -71,9 +70,10 @@ class Recording:
 
     def loss(self, done: Disrupted, report: ClusterSurvivalReport) -> None:
         """Record the loss of one domain, of a report that has no other."""
-        lose = lost(report.key, done.loss.impact.domain, unreachable=report.unreachable)
-        body: dict[str, object] = {"topologyKey": lose.key, "value": lose.value}
-        body |= {"unreachable": True} if lose.unreachable else {}
+        domain = done.loss.impact.domain
+        lose = lost(report.key, domain, unreachable=report.unreachable)
+        body: dict[str, object] = {"topologyKey": report.key, "value": domain}
+        body |= {"unreachable": True} if report.unreachable else {}
         asked = orjson.dumps({"actions": [{"lose": body}]}).decode()
         answer = dumps(cluster_outcome(self.cluster, [lose], done, report))
         kept = self._losses < MOST_SENT and self._record(f"/api/disrupt {asked}", answer)
@@ -168,9 +168,9 @@ def _form(value: str) -> str:
     return quote(value, safe=" *").replace("~", "%7E").replace(" ", "+")
 
 
-def lost(key: str, domain: str, *, unreachable: bool) -> LoseDomain:
-    """Return the loss of a domain as an action."""
-    return LoseDomain(at=FieldPath(), key=key, value=domain, unreachable=unreachable)
+def lost(key: str, domain: str, *, unreachable: bool) -> NodeEvent:
+    """Return the loss of a domain as an event."""
+    return NodeEvent(lose=LostDomain(topology_key=key, value=domain, unreachable=unreachable))
 
 
 def list_view() -> str:
@@ -238,7 +238,7 @@ def _simulated(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
         RolloutBody(manifest=body.manifest, replicas=body.replicas, seed=body.seed) if rolled_out else body
     )
     found = placing.simulated(cluster, asked)
-    actions = actions_of(body.actions or (), placing.ACTIONS)
+    actions = body.actions or ()
     if rolled_out or body.applied:
         return happening_text(actions, ("rollout", body.replicas)), simulation_verdict(found)
     action = SimulateRequest(scale=body.scale, replicas=body.replicas).happening(actions)

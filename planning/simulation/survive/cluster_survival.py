@@ -6,13 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from planning.simulation.actions import Action, Disruption, LoseDomain, apply_actions, domains_of
+from planning.simulation.actions import Disruption, Where, apply_events, by_option, domains_of
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, never, unnoticed
+from planning.simulation.events import LostDomain, NodeEvent
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.rescheduling import MadeRequests, Rescheduling
@@ -27,7 +28,7 @@ from planning.simulation.survive.damage import (
 from planning.simulation.survive.loss import LossOptions
 from planning.simulation.survive.running_workloads import BudgetsBelow, RunningWorkloads
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList
 from policies.model.cluster_kinds import BUDGET
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_ref import WorkloadRef
@@ -37,8 +38,6 @@ from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.skew import skew
-
-_NOWHERE: Final = FieldPath()
 
 
 class Disrupted(NamedTuple):
@@ -107,15 +106,16 @@ class ClusterSurvival:
                 return
             yield self._lose(impact)
 
-    def disrupt(self, actions: Sequence[Action], found: ErrorList) -> Disrupted:
+    def disrupt(self, actions: Sequence[NodeEvent], found: ErrorList, where: Where = by_option) -> Disrupted:
         """Let actions happen one after another, and schedule again what they displace.
 
         Args:
             actions: The actions.
             found: Takes what is wrong with them; such an action changes nothing.
+            where: Returns where that is.
         """
-        domain = actions[0].value if len(actions) == 1 and isinstance(actions[0], LoseDomain) else ""
-        return self._disrupt(actions, domain, None, found)
+        lost = actions[0].lose if len(actions) == 1 else None
+        return self._disrupt(actions, "" if lost is None else lost.value, None, found, where)
 
     def report(
         self, losses: Sequence[ClusterLoss], *, fail_on: Damage, unread: tuple[str, ...] = (), stopped: bool
@@ -159,18 +159,23 @@ class ClusterSurvival:
 
     def _lose(self, impact: DomainImpact) -> Disrupted:
         """Lose a domain, and schedule again what that displaces."""
-        lose = LoseDomain(
-            at=_NOWHERE, key=self.options.key, value=impact.domain, unreachable=self.options.unreachable
+        lost = LostDomain(
+            topology_key=self.options.key, value=impact.domain, unreachable=self.options.unreachable
         )
-        return self._disrupt([lose], impact.domain, impact, ErrorList())
+        return self._disrupt([NodeEvent(lose=lost)], impact.domain, impact, ErrorList(), by_option)
 
     def _disrupt(
-        self, actions: Sequence[Action], domain: str, impact: DomainImpact | None, found: ErrorList
+        self,
+        actions: Sequence[NodeEvent],
+        domain: str,
+        impact: DomainImpact | None,
+        found: ErrorList,
+        where: Where,
     ) -> Disrupted:
         simulation = ClusterSimulation.of(self.cluster, stop=self._stop)
         simulation.preempts = True
         facts = PodFacts(simulation.cluster, (), self._pods, {})
-        disruption = apply_actions(actions, simulation, facts, found)
+        disruption = apply_events(actions, simulation, facts, found, where)
         impact = impact or self.running.impact(domain, len(disruption.lost), disruption.evicted)
         done, most = 0, max(len(disruption.evicted), 1)
 
@@ -190,15 +195,15 @@ class ClusterSurvival:
         return Disrupted(loss, displaced, disruption)
 
     def _with_new_nodes(
-        self, actions: Sequence[Action], again: Rescheduling, simulation: ClusterSimulation
+        self, actions: Sequence[NodeEvent], again: Rescheduling, simulation: ClusterSimulation
     ) -> ClusterWithNewNodes | None:
         """Return the outcome for pending pods if nodes are added, none of them in a domain that is lost."""
         autoscaler = self.options.autoscaler
         if autoscaler is None:
             return None
         for action in actions:
-            if isinstance(action, LoseDomain):
-                autoscaler = autoscaler.without(action.key, action.value)
+            if (lost := action.lose) is not None:
+                autoscaler = autoscaler.without(lost.key, lost.value)
         simulation.preempts = False
         simulation.on_step = unnoticed
         scaling = Autoscaling(simulation, autoscaler)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
-from planning.simulation.actions import LoseDomain, apply_actions, domains_of
+from planning.simulation.actions import apply_events, domains_of
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, count_bound, never
+from planning.simulation.events import LostDomain, NodeEvent
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import DisplacedPod
 from planning.simulation.rescheduling import MadeRequests, Rescheduling
@@ -22,7 +23,7 @@ from planning.simulation.survive.loss import (
     WorkloadLoss,
 )
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList
 from policies.model.workload import Workload
 from policies.pods.pod_objects import PodObjects
 from policies.scheduler.binding import SchedulingAttempt
@@ -33,8 +34,6 @@ MOST_MARGIN: Final = 100
 #: Losses that are tried although they displace no replica: with as many nodes as Kubernetes supports each
 #: takes a good part of a second.
 MOST_LOST: Final = 100
-
-_NOWHERE = FieldPath()
 
 
 class SingleLosses:
@@ -150,10 +149,8 @@ class SingleLosses:
         simulation, found = self._simulation.fork(), ErrorList()
         prepared = [deployed.prepared for deployed in self.deployed]
         facts = PodFacts(simulation.cluster, prepared, self._running, self._own)
-        lose = LoseDomain(
-            at=_NOWHERE, key=self.options.key, value=domain, unreachable=self.options.unreachable
-        )
-        disruption = apply_actions([lose], simulation, facts, found)
+        lost = LostDomain(topology_key=self.options.key, value=domain, unreachable=self.options.unreachable)
+        disruption = apply_events([NodeEvent(lose=lost)], simulation, facts, found)
         scheduled = min(len(disruption.evicted), facts.own_count + self.options.others)
         done = count(1)
         left = {

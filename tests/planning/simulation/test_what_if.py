@@ -6,28 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning.simulation.actions import (
-    Action,
-    AddNodes,
-    CordonNode,
-    DrainNode,
-    LoseDomain,
-    TaintNode,
-    UncordonNode,
-)
+from planning.simulation.events import AddedNodes, LostDomain, NodeEvent
 from planning.simulation.recovery import PodOutcome
 from planning.simulation.what_if import ActionError
 from policies.model.taints import Taint
 from tests.builders import a_constraint, a_deployment, a_node
 from tests.planning.clusters import ZONE_KEY
 from tests.planning.what_ifs import (
-    AT,
     LOSE_A,
     NODES,
     Object,
     another_pod,
     its_pods,
     outcomes_of,
+    tainting,
     try_out,
 )
 from tests.policies.scheduler.clusters import an_index
@@ -67,7 +59,7 @@ def test_an_unreachable_zone_counts_on() -> None:
     for policy in ("Ignore", "Honor"):
         web = a_deployment(a_constraint(nodeTaintsPolicy=policy), cpu="1")
         objects = [*NODES, *its_pods(web, {"web-1": "n1", "web-2": "n2", "web-3": "n3"})]
-        lose = LoseDomain(at=AT, key=ZONE_KEY, value="a", unreachable=True)
+        lose = NodeEvent(lose=LostDomain(topology_key=ZONE_KEY, value="a", unreachable=True))
         outcomes.append(outcomes_of(try_out(objects, lose, workload=web)[0])["web-1"])
 
     assert ["pending", "n2"] == outcomes
@@ -75,7 +67,7 @@ def test_an_unreachable_zone_counts_on() -> None:
 
 def test_errors_come_all_at_once() -> None:
     """Every action that names what the cluster does not have is an error."""
-    actions: list[Action] = [DrainNode(at=AT, node="n8"), LOSE_A, CordonNode(at=AT, node="n9")]
+    actions: list[NodeEvent] = [NodeEvent(drain="n8"), LOSE_A, NodeEvent(cordon="n9")]
     with pytest.raises(ActionError) as caught:
         try_out(NODES, *actions)
 
@@ -85,19 +77,16 @@ def test_errors_come_all_at_once() -> None:
 _names = st.sampled_from(["n1", "n2", "n3", "n4"])
 _effects = st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])
 _taints = st.builds(Taint, st.just("team"), st.sampled_from(["", "x"]), _effects)
+_lost = st.builds(
+    LostDomain, topology_key=st.just(ZONE_KEY), value=st.sampled_from("ab"), unreachable=st.booleans()
+)
 _actions = st.one_of(
-    st.builds(
-        LoseDomain,
-        at=st.just(AT),
-        key=st.just(ZONE_KEY),
-        value=st.sampled_from("ab"),
-        unreachable=st.booleans(),
-    ),
-    st.builds(DrainNode, at=st.just(AT), node=_names),
-    st.builds(CordonNode, at=st.just(AT), node=_names),
-    st.builds(UncordonNode, at=st.just(AT), node=_names),
-    st.builds(TaintNode, at=st.just(AT), node=_names, taint=_taints),
-    st.builds(AddNodes, at=st.just(AT), like=_names, count=st.integers(0, 2)),
+    st.builds(NodeEvent, lose=_lost),
+    st.builds(NodeEvent, drain=_names),
+    st.builds(NodeEvent, cordon=_names),
+    st.builds(NodeEvent, uncordon=_names),
+    st.builds(tainting, _names, _taints),
+    st.builds(NodeEvent, add=st.builds(AddedNodes, like=_names, count=st.integers(0, 2))),
 )
 
 
@@ -109,7 +98,7 @@ _actions = st.one_of(
     known=st.booleans(),
 )
 def test_whatever_happens(
-    own: list[str], others: list[str], actions: list[Action], max_skew: int, *, known: bool
+    own: list[str], others: list[str], actions: list[NodeEvent], max_skew: int, *, known: bool
 ) -> None:
     """No pod is where no pod can be, what stayed did not move, and every pod is accounted for once."""
     nodes = [a_node(name, zone, cpu="3") for name, zone in zip(["n1", "n2", "n3", "n4"], "aabb", strict=True)]
@@ -128,9 +117,9 @@ def test_whatever_happens(
     closed = set(recovery.disruption.lost)
     for action in actions:
         match action:
-            case DrainNode(node=node) | CordonNode(node=node):
+            case NodeEvent(drain=str(node)) | NodeEvent(cordon=str(node)):
                 closed.add(node)
-            case UncordonNode(node=node):
+            case NodeEvent(uncordon=str(node)):
                 closed.discard(node)
 
     assert len(displaced) == len(moved)

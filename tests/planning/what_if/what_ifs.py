@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planning.simulation.actions import Action, AddNodes, LoseDomain
+from planning.simulation.events import AddedNodes, LostDomain, NodeEvent
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PlannedActions, SimulatedQueue, simulate_queue
 from policies.config.context import AdmissionContext
@@ -10,11 +10,13 @@ from policies.model.topology_keys import HOSTNAME
 from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_deployment, a_node
 from tests.planning.clusters import ZONE_KEY, known_of
-from tests.planning.what_ifs import AT, LOSE_A, NODES, Object, another_pod, its_pods
+from tests.planning.what_ifs import LOSE_A, NODES, Object, another_pod, its_pods
 from tests.policies.scheduler.clusters import an_index
 
 
-def _after(*actions: Action, objects: list[Object], workload: Object, known: bool = True) -> SimulatedQueue:
+def _after(
+    *actions: NodeEvent, objects: list[Object], workload: Object, known: bool = True
+) -> SimulatedQueue:
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     queue = queue_replicas(workload, context, known_of(objects) if known else UNREAD_PODS)
     return simulate_queue(queue, planned=PlannedActions(actions=actions))
@@ -43,7 +45,7 @@ def an_addition() -> SimulatedQueue:
     """Return a zone that is lost while nodes are added, for a replica that is missing."""
     web = a_deployment(a_constraint(), cpu="3")
     objects = [*NODES[:2], *its_pods(web, {"web-1": "n1", "web-2": "n2"})]
-    add = AddNodes(at=AT, like="n2", count=2)
+    add = NodeEvent(add=AddedNodes(like="n2", count=2))
     return _after(add, LOSE_A, objects=objects, workload=web)
 
 
@@ -52,7 +54,7 @@ def a_large_loss() -> SimulatedQueue:
     web = a_deployment(a_constraint(topologyKey=HOSTNAME, maxSkew=5), cpu="10m")
     nodes = [a_node(f"n{number:02}", "abc"[number % 3]) for number in range(20)]
     others = [another_pod(f"db-{number:02}", "n00", "10m") for number in range(30)]
-    lose = LoseDomain(at=AT, key=ZONE_KEY, value="a")
+    lose = NodeEvent(lose=LostDomain(topology_key=ZONE_KEY, value="a"))
     objects = [*nodes, *others, *its_pods(web, {f"web-{number}": f"n{number:02}" for number in range(3)})]
     return _after(lose, objects=objects, workload=web)
 

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from planning.simulation.actions import (
-    Action,
-    AddNodes,
-    CordonNode,
-    DrainNode,
-    LabelNode,
-    LoseDomain,
-    TaintNode,
-    UncordonNode,
-    UntaintNode,
+from planning.simulation.events import (
+    AddedNodes,
+    LabeledNode,
+    LostDomain,
+    NodeEvent,
+    NodeLabel,
+    UntaintedNode,
 )
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import FieldPath
 from policies.model.taints import Taint, TaintEffect
+from tests.planning.what_ifs import tainting
 from webhook.cli.command import Command
 from webhook.cli.node_actions import Happening
 from webhook.cli.what_if import action_options
 
 
-def _read(*arguments: str) -> tuple[Action, ...]:
-    read: list[tuple[Action, ...]] = []
+def _read(*arguments: str) -> tuple[NodeEvent, ...]:
+    read: list[tuple[NodeEvent, ...]] = []
 
     @click.command(cls=Command)
     @action_options
@@ -47,17 +43,17 @@ def _read(*arguments: str) -> tuple[Action, ...]:
 
 def test_the_order() -> None:
     """Options of different names keep their places among each other."""
-    added = AddNodes(at=FieldPath(("--add",)), like="n1", count=3)
+    added = NodeEvent(add=AddedNodes(like="n1", count=3))
     taint = Taint("team", "x", "NoExecute")
 
     assert (
         added,
-        LoseDomain(at=FieldPath(("--lose",)), key="topology.kubernetes.io/zone", value="a"),
-        CordonNode(at=FieldPath(("--cordon",)), node="n2"),
+        NodeEvent(lose=LostDomain(topology_key="topology.kubernetes.io/zone", value="a")),
+        NodeEvent(cordon="n2"),
         added,
-        DrainNode(at=FieldPath(("--drain",)), node="n1-new-1"),
-        TaintNode(at=FieldPath(("--taint",)), node="n3", taint=taint),
-        TaintNode(at=FieldPath(("--taint",)), node="n3", taint=taint._replace(value="")),
+        NodeEvent(drain="n1-new-1"),
+        tainting("n3", taint),
+        tainting("n3", taint._replace(value="")),
     ) == _read(
         *("--add", "3", "like", "n1", "--lose", "zone=a", "--other", "x", "--cordon", "n2"),
         *("--add", "3", "like", "n1", "--drain=n1-new-1", "--taint", "n3", "team=x:NoExecute"),
@@ -68,11 +64,18 @@ def test_the_order() -> None:
 
 def test_labels() -> None:
     """A node gets one; those of new nodes belong to the --add before them. Topology keys may be short."""
-    zone, added = "topology.kubernetes.io/zone", AddNodes(at=FieldPath(("--add",)), like="n1", count=2)
+    zone = "topology.kubernetes.io/zone"
 
     assert (
-        LabelNode(at=FieldPath(("--label",)), node="n1", key="example.com/rack", value="r=1"),
-        replace(added, labels=((zone, "d"), ("example.com/rack", "")), without_taints=("team",)),
+        NodeEvent(label=LabeledNode(node="n1", key="example.com/rack", value="r=1")),
+        NodeEvent(
+            add=AddedNodes(
+                like="n1",
+                count=2,
+                labels=[NodeLabel(key=zone, value="d"), NodeLabel(key="example.com/rack", value="")],
+                without_taints=["team"],
+            )
+        ),
     ) == _read(
         *("--label", "n1", "example.com/rack=r=1", "--add", "2", "like", "n1", "--with-label", "zone=d"),
         *("--without-taint", "team", "--with-label", "example.com/rack="),
@@ -81,13 +84,13 @@ def test_labels() -> None:
 
 def test_what_is_taken_back() -> None:
     """A taint is named as for kubectl; a taint that new nodes lack belongs to the --add before it."""
-    at, added = FieldPath(("--untaint",)), AddNodes(at=FieldPath(("--add",)), like="n1", count=1)
+    added = NodeEvent(add=AddedNodes(like="n1", count=1))
 
     assert (
-        UncordonNode(at=FieldPath(("--uncordon",)), node="n1"),
-        UntaintNode(at=at, node="n1", key="team"),
-        UntaintNode(at=at, node="n1", key="team", effect=TaintEffect.NO_EXECUTE),
-        replace(added, without_taints=("team", "gpu")),
+        NodeEvent(uncordon="n1"),
+        NodeEvent(untaint=UntaintedNode(node="n1", key="team")),
+        NodeEvent(untaint=UntaintedNode(node="n1", key="team", effect=TaintEffect.NO_EXECUTE)),
+        NodeEvent(add=AddedNodes(like="n1", without_taints=["team", "gpu"])),
         added,
     ) == _read(
         *("--uncordon", "n1", "--untaint", "n1", "team-", "--untaint", "n1", "team:NoExecute"),
@@ -101,7 +104,7 @@ def test_an_outage() -> None:
     actions = _read("--lose", "rack=1", "--unreachable", "--drain", "n1", "--lose", "region=r")
 
     assert [("rack", True), ("topology.kubernetes.io/region", True)] == [
-        (action.key, action.unreachable) for action in actions if isinstance(action, LoseDomain)
+        (event.lose.key, event.lose.unreachable) for event in actions if event.lose is not None
     ]
     assert 3 == len(actions)
 

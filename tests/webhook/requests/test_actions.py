@@ -6,28 +6,25 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.actions import (
-    AddNodes,
-    CordonNode,
-    DrainNode,
-    LabelNode,
-    LoseDomain,
-    TaintNode,
-    UncordonNode,
-    UntaintNode,
+from planning.simulation.events import (
+    MOST_ADDED,
+    MOST_EVENTS,
+    AddedNodes,
+    LabeledNode,
+    LostDomain,
+    NodeEvent,
+    NodeLabel,
+    TaintedNode,
+    UntaintedNode,
 )
-from planning.simulation.events import MOST_ADDED, MOST_EVENTS
 from policies.config.form import form_errors, read
-from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.taints import Taint, TaintEffect
-from webhook.requests.actions import actions_of
+from policies.manifests.fields import ErrorList
+from policies.model.taints import TaintEffect
 from webhook.requests.simulate import SimulateRequest
-
-AT = FieldPath(("actions",))
 
 
 def test_every_action() -> None:
-    """Each is read with the place where its node or domain is written."""
+    """Each is read as the engine takes it."""
     raw = [
         {"lose": {"topologyKey": "zone", "value": "a", "unreachable": True}},
         {"drain": "n1"},
@@ -44,24 +41,21 @@ def test_every_action() -> None:
     ]
     request = read(SimulateRequest, {"queue": [], "actions": raw}, ErrorList())
     assert request is not None
-    zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(12)]
 
     assert (
-        LoseDomain(at=paths[0].child("lose", "value"), key=zone, value="a", unreachable=True),
-        DrainNode(at=paths[1].child("drain"), node="n1"),
-        CordonNode(at=paths[2].child("cordon"), node="n2"),
-        TaintNode(at=paths[3].child("taint", "node"), node="n3", taint=Taint("team", "", "NoExecute")),
-        AddNodes(at=paths[4].child("add", "like"), like="n1", count=3),
-        AddNodes(at=paths[5].child("add", "like"), like="n1", count=1),
-        UncordonNode(at=paths[6].child("uncordon"), node="n2"),
-        UntaintNode(at=paths[7].child("untaint", "node"), node="n3", key="team"),
-        UntaintNode(
-            at=paths[8].child("untaint", "node"), node="n3", key="team", effect=TaintEffect.NO_SCHEDULE
-        ),
-        AddNodes(at=paths[9].child("add", "like"), like="n1", count=1, without_taints=("team",)),
-        LabelNode(at=paths[10].child("label", "node"), node="n3", key="rack", value=""),
-        AddNodes(at=paths[11].child("add", "like"), like="n1", count=1, labels=(("rack", "r2"),)),
-    ) == actions_of(request.actions or [], AT)
+        NodeEvent(lose=LostDomain(topology_key="zone", value="a", unreachable=True)),
+        NodeEvent(drain="n1"),
+        NodeEvent(cordon="n2"),
+        NodeEvent(taint=TaintedNode(node="n3", key="team", effect=TaintEffect.NO_EXECUTE)),
+        NodeEvent(add=AddedNodes(like="n1", count=3)),
+        NodeEvent(add=AddedNodes(like="n1", count=1)),
+        NodeEvent(uncordon="n2"),
+        NodeEvent(untaint=UntaintedNode(node="n3", key="team")),
+        NodeEvent(untaint=UntaintedNode(node="n3", key="team", effect=TaintEffect.NO_SCHEDULE)),
+        NodeEvent(add=AddedNodes(like="n1", count=1, without_taints=["team"])),
+        NodeEvent(label=LabeledNode(node="n3", key="rack", value="")),
+        NodeEvent(add=AddedNodes(like="n1", count=1, labels=[NodeLabel(key="rack", value="r2")])),
+    ) == tuple(request.actions or ())
 
 
 @pytest.mark.parametrize(
