@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated
 
-from planning.plan.plan_differences import Difference, PlanAction
+from planning.plan.plan_differences import PlanAction
 from planning.plan.plan_domains import PlannedDomains
 from planning.simulation.autoscaled import Autoscaled, AutoscalerName
 from planning.simulation.cluster_simulation import count_bound
+from planning.simulation.object_differences import Difference
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.rollout.rollout import Rollout

@@ -16,14 +16,11 @@ from planning.plan.placement_plan import PlacementPlan, PlannedWorkload, PodChan
 from planning.plan.plan_differences import (
     NO_SOURCE,
     BuiltWorkload,
-    Difference,
     PlanAction,
     Source,
     WorkloadPair,
     as_text,
-    differences,
     pair_workloads,
-    replaces,
 )
 from planning.plan.plan_domains import (
     PlannedDomains,
@@ -34,6 +31,7 @@ from planning.plan.plan_domains import (
 from planning.plan.plan_pods import PodChanger
 from planning.simulation.cluster_simulation import ClusterSimulation, never
 from planning.simulation.node_source import NodeSource
+from planning.simulation.object_differences import Difference, differences, replaces
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldError, text_member
 from policies.model.pod_template import INJECTED_ANNOTATION

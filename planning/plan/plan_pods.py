@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planning.plan.placement_plan import PodChange
-from planning.plan.plan_differences import rolls_out
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, count_bound
 from planning.simulation.daemon_pods import schedule_on_each_node
 from planning.simulation.node_source import NodeSource
+from planning.simulation.object_differences import rolls_out
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.replicas import replicas_of
 from planning.simulation.rescheduling import Rescheduling

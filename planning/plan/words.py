@@ -7,10 +7,11 @@ from itertools import chain
 from typing import Final
 
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload
-from planning.plan.plan_differences import Difference, PlanAction
+from planning.plan.plan_differences import PlanAction
 from planning.plan.plan_domains import PlannedDomains
 from planning.plan.plan_pods import MOST_SCHEDULED
 from planning.plan.run import PlanRun
+from planning.simulation.object_differences import Difference
 from planning.simulation.rollout.courses import RolloutEnd
 from planning.text.autoscale_text import scaled_notes
 from planning.text.domains import domain_counts

@@ -105,11 +105,11 @@ def apply_events(
         found: Takes what is wrong; an event with errors changes nothing.
         where: Returns where that is.
     """
-    run = _Run(simulation, facts, found, where)
+    changes = NodeChanges(simulation, facts, found, where)
     for position, event in enumerate(events):
-        run.apply(position, event)
-    run.done.changed = run.changed_nodes()
-    return run.done
+        changes.apply(position, event)
+    changes.done.changed = changes.changed_nodes()
+    return changes.done
 
 
 def domains_of(cluster: ClusterIndex, key: str) -> dict[str, list[str]]:
@@ -131,21 +131,49 @@ def _unknown(value: str, problem: str, what: str, names: Sequence[object]) -> st
     return f"Invalid value: {shown(value)}: {problem}; {there}"
 
 
-class _Run:
-    """Lets events happen to the nodes of one cluster."""
+class NodeChanges:
+    """Lets events happen to the nodes of one cluster.
+
+    Attributes:
+        done: What has happened.
+        drained: The nodes that are to be drained, where that is left to whoever plays the cluster: they are
+            cordoned here.
+    """
 
     def __init__(
-        self, simulation: ClusterSimulation, facts: PodFacts, found: ErrorList, where: Where
+        self,
+        simulation: ClusterSimulation,
+        facts: PodFacts,
+        found: ErrorList,
+        where: Where,
+        *,
+        evicts: bool = True,
     ) -> None:
+        """Start with the cluster as it is.
+
+        Args:
+            simulation: The cluster, which is changed.
+            facts: What is known of its pods.
+            found: Takes what is wrong; an event with errors changes nothing.
+            where: Returns where that is.
+            evicts: Whether the pods of a drained node go at once, whatever their budgets allow.
+        """
         self._simulation, self._cluster = simulation, simulation.cluster
         self._facts = facts
         self._found = found
         self._where = where
         self._position, self._event = 0, NodeEvent()
-        self.done = Disruption()
+        self._evicts = evicts
+        self.done, self.drained = Disruption(), list[str]()
         self._changed: dict[str, None] = {}
 
     def apply(self, position: int, event: NodeEvent) -> None:
+        """Let an event happen.
+
+        Args:
+            position: Its position.
+            event: The event.
+        """
         self._position, self._event = position, event
         match event:
             case NodeEvent(lose=LostDomain() as lost):
@@ -196,7 +224,10 @@ class _Run:
             self._changed[node.name] = None
 
     def _drain(self, node: Node) -> None:
-        self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
+        if self._evicts:
+            self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
+        else:
+            self.drained.append(node.name)
         self._simulation.cordon(node)
 
     def _taint(self, node: Node, taint: Taint) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
+from planning.simulation.cluster_simulation import ClusterSimulation, PreemptedPod, QueuedPod
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.config.context import AdmissionContext
@@ -39,6 +39,7 @@ class Rescheduling:
         facts: What is known of the cluster's pods.
         is_replaced: Whether a pod that was evicted for another one is replaced here; others stay in the
             simulation's ``preempted``.
+        on_preempted: Called with each pod that was evicted for another one, before it is replaced.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Rescheduling:
         """
         self.facts = facts
         self.is_replaced: Callable[[PodOnNode], bool] = lambda _pod: True
+        self.on_preempted: Callable[[PreemptedPod], None] = lambda _pod: None
         self._simulation = simulation
         # The rules that a request may break hold for its own pods alone.
         self._context = replace(context, cluster=simulation.cluster, tolerated=frozenset())
@@ -126,6 +128,8 @@ class Rescheduling:
         preempted = self._simulation.preempted
         while gone := [each for each in preempted if self.is_replaced(each.pod)]:
             preempted[:] = [each for each in preempted if not self.is_replaced(each.pod)]
+            for each in gone:
+                self.on_preempted(each)
             self._schedule(self._lost(each.pod, each.preemptor) for each in gone)
 
     def record(self, steps: Iterable[SchedulingAttempt]) -> None:
@@ -140,6 +144,11 @@ class Rescheduling:
             key = pod.request.pod.namespace, pod.name
             if key[0] == namespace and selector.matches(pod.request.pod.labels):
                 self._displaced[key] = replace(self._displaced[key], step=None, why=why, final=True)
+
+    def forget(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Forget pods, by namespace and name, which others take care of."""
+        for key in keys:
+            self._displaced.pop(key, None)
 
     def adopt(self, displaced: Iterable[DisplacedPod]) -> None:
         """Give the cluster the pods that another simulation, which began with it, scheduled again."""
@@ -201,7 +210,8 @@ class Rescheduling:
     def _lost(self, pod: PodOnNode, preemptor: str = "") -> DisplacedPod:
         """Return a pod that lost its node with what is known of it, and why nothing replaces it.
 
-        The controller of a DaemonSet replaces one that was evicted for another pod, for the same node.
+        The controller of a DaemonSet replaces one that was evicted for another pod, for the same node. One
+        that never had a node is there, and needs nobody who replaces it.
         """
         number, known = self.facts.own(pod.namespace, pod.name), self.facts.object_of(pod)
         owner = None if known is None else known.owner
@@ -220,7 +230,7 @@ class Rescheduling:
             return entry
         if known is None:
             return replace(entry, why="its spec is not known")
-        if known.why_final and not (known.of_daemon_set and preemptor):
+        if known.why_final and pod.node and not (known.of_daemon_set and preemptor):
             return replace(entry, why=known.why_final, final=True)
         return entry
 
@@ -240,7 +250,7 @@ class Rescheduling:
             request = self._of_alike(entry)
         else:
             request = self.facts.workloads[entry.workload].request
-        if isinstance(request, str) or not self.facts.is_tied(entry.pod):
+        if isinstance(request, str) or not entry.pod.node or not self.facts.is_tied(entry.pod):
             return request
         return request.pinned_to(entry.pod.node)
 

@@ -44,6 +44,8 @@ class Scenario:
     #: for one way otherwise.
     runs: int | None = None
     choose: TieBreaker = first_by_name  #: Makes the choices of the likely way.
+    #: Makes those of another way, by its number, of several runs.
+    choose_otherwise: Callable[[int], TieBreaker] = lambda _number: first_by_name
     stop: Callable[[], bool] = never  #: Whether to end with what is done; called before each pod.
     progress: Callable[[float], None] = lambda _share: (
         None

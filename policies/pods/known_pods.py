@@ -7,6 +7,7 @@ pods each ReplicaSet wants; and when the snapshot was taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -98,6 +99,24 @@ class KnownPods:
             (pod for pod in found if selector.matches({**pod.labels, OWNER_KEY: pod.owner})),
             key=lambda pod: (pod.created, pod.name),
         )
+
+    def as_played(
+        self, waiting: Iterable[tuple[str, PendingReplica]], gone: Iterable[tuple[str, str]]
+    ) -> KnownPods:
+        """Return what is known of a cluster that has been played since.
+
+        Args:
+            waiting: The pods without a node then, each with its namespace.
+            gone: The namespace and name of pods that have left their node; one of the name is another one.
+        """
+        self.running.read_all()
+        played = copy(self)
+        played._pending, played._shown = {}, True
+        for namespace, pod in waiting:
+            played._pending.setdefault(namespace, {})[pod.name] = pod
+        if left := frozenset(gone):
+            played._facts = {key: facts for key, facts in self._facts.items() if key not in left}
+        return played
 
     def sample(self, namespace: str, revision: str, selector: LabelSelector) -> dict[str, Any] | None:
         """Return a pod of a revision of the workload whose pods are selected, without name and node."""

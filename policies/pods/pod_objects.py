@@ -6,7 +6,7 @@ spec, of which the parts are kept here that a scheduler reads. The pods of one c
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Mapping
+from collections.abc import Callable, Collection, ItemsView, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -14,6 +14,7 @@ import orjson
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.manifests.fields import member, object_items, text_member
 from policies.model.cluster_kinds import POD, STATEFUL_SET
+from policies.model.cluster_workloads import is_pending
 from policies.model.deletion_facts import DisruptionFacts, read_disruption_facts
 from policies.model.pod import FINISHED_PHASES
 from policies.model.pod_template import INJECTED_ANNOTATION
@@ -79,11 +80,12 @@ class PodObjects:
         """
         self._read = read
         self._pods: dict[tuple[str, str], PodObject] = {}
+        self._waiting: dict[tuple[str, str], PodObject] = {}
         self._manifests: dict[bytes, bytes] = {}
         self._parallel: set[tuple[str, str]] = set()
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
-        """Keep an object if it is a pod that runs, or says of some how they are created.
+        """Keep an object if it is a pod that runs or waits, or says of some how they are created.
 
         One that is broken is in no index either.
         """
@@ -95,7 +97,10 @@ class PodObjects:
         if kind_of(obj) == STATEFUL_SET and is_parallel(obj):
             name = text_member(metadata, "name")
             self._parallel.add((text_member(metadata, "namespace") or DEFAULT_NAMESPACE, name))
-        if kind_of(obj) != POD or not spec.get("nodeName"):
+        if kind_of(obj) != POD:
+            return
+        kept = self._waiting if is_pending(obj) else self._pods
+        if kept is self._pods and not spec.get("nodeName"):
             return
         if text_member(obj.get("status"), "phase") in FINISHED_PHASES:
             return
@@ -108,7 +113,7 @@ class PodObjects:
             manifest = orjson.dumps(pod_manifest(metadata, spec, namespace))
         except TypeError:
             return  # A number that no API has; such a pod counts as unknown.
-        self._pods[namespace, text_member(metadata, "name")] = PodObject(
+        kept[namespace, text_member(metadata, "name")] = PodObject(
             manifest=self._manifests.setdefault(manifest, manifest),
             owner=owner,
             priority=priority if type(priority) is int else 0,
@@ -118,14 +123,19 @@ class PodObjects:
         )
 
     def items(self) -> ItemsView[tuple[str, str], PodObject]:
-        """Return the pods, by namespace and name."""
+        """Return the pods with a node, by namespace and name."""
         self.read_all()
         return self._pods.items()
+
+    def waiting(self) -> Collection[tuple[str, str]]:
+        """Return the namespace and name of each pod without a node."""
+        self.read_all()
+        return self._waiting.keys()
 
     def find(self, namespace: str, name: str) -> PodObject | None:
         """Return a pod, or None if it was not shown."""
         self.read_all()
-        return self._pods.get((namespace, name))
+        return self._pods.get((namespace, name)) or self._waiting.get((namespace, name))
 
     def is_ordered(self, namespace: str, pod: PodObject) -> bool:
         """Return whether a pod is created once those before it are ready: as of a StatefulSet by default."""

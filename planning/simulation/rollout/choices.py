@@ -32,6 +32,10 @@ class Choices(Protocol):
 
     is_likely: bool  #: Whether they are those of the likely course.
 
+    @property
+    def were_free(self) -> bool:
+        """Whether there was anything to choose."""
+
     def begin(self, pods: PodsOfCourse) -> None:
         """Learn what the choices are about."""
 
@@ -49,16 +53,19 @@ class UsualChoices:
 
     def __init__(self, choose: TieBreaker = first_by_name) -> None:
         self._choose = choose
+        self.were_free = False
 
     def begin(self, pods: PodsOfCourse) -> None:
         """Look at nothing else."""
 
     def node(self, tied: Sequence[str]) -> str:
         """Choose a node."""
+        self.were_free = self.were_free or len(tied) > 1
         return self._choose(tied)
 
     def victims(self, tied: Sequence[Replica], picks: int) -> list[Replica]:
         """Choose pods."""
+        self.were_free = True
         left = {pod.name: pod for pod in tied}
         return [left.pop(self._choose(list(left))) for _ in range(picks)]
 
@@ -71,6 +78,7 @@ class SkewingChoices:
     """
 
     is_likely = False
+    were_free = True
 
     def __init__(self, position: int) -> None:
         self._position = position
@@ -117,6 +125,7 @@ class ScriptedChoices:
     """Follows one of all ways to choose; ``next_script`` returns the one after it."""
 
     is_likely = False
+    were_free = True
 
     def __init__(self, script: list[int], seen: set[Hashable]) -> None:
         self._script = script

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from planning.simulation.cluster_simulation import QueuedPod
 from planning.simulation.recovery import DisplacedPod, PodOutcome
@@ -19,6 +19,7 @@ from policies.manifests.wire import INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
 from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.request import SchedulingRequest
 
 #: Courses that a search takes at most, and steps of all of them together, each as dear as so many nodes more
 #: than there are: together about half a second.
@@ -79,6 +80,15 @@ class RolloutStep:
         return None if self.decision is None or self.node is not None else self.decision.message
 
 
+class EndPod(NamedTuple):
+    """A pod at the end of a course."""
+
+    name: str  #: Its name.
+    node: str | None  #: Where it is bound; None while it is pending.
+    new: bool  #: Whether it is of the new revision.
+    request: SchedulingRequest  #: What it was made of.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
     """The worst moment of a constraint."""
@@ -107,6 +117,7 @@ class Course:
     old: Annotated[Count, SentAs("oldPods")]  #: Pods of old revisions that are left over at the end.
     old_pending: Count  #: How many of them have no node.
     running: Count  #: How many pods have a node at the end, of whichever revision.
+    pods: Annotated[tuple[EndPod, ...], INTERNAL] = ()  #: The pods at the end.
     #: The pods of each domain at the start, for each constraint of the new revision.
     before: Annotated[tuple[Mapping[str, int], ...], INTERNAL]
     peaks: tuple[Peak, ...]  #: The worst moment of each of them.
@@ -162,6 +173,8 @@ class Courses:
     free: Annotated[bool, INTERNAL]  #: Whether there was anything to choose.
     #: How many steps they had together, each as dear as the nodes that there are and some more.
     cost: Annotated[int, INTERNAL]
+    #: How many of them end worse than the likely one, by how they end and how many pods are left over.
+    worse: Annotated[int, INTERNAL] = 0
 
 
 #: Takes a course with given choices.
@@ -192,6 +205,22 @@ def find_courses(run: Runner, nodes: int, likely: Choices) -> Courses:
         count=search.count,
         free=search.free,
         cost=search.cost,
+        worse=search.worse,
+    )
+
+
+def one_course(run: Runner, likely: Choices) -> Courses:
+    """Return the likely course alone; whether there was anything to choose is known of it."""
+    course = run(likely)
+    return Courses(
+        likely=course,
+        worst=course,
+        worst_skews=course.skews,
+        worst_peaks=course.bounds,
+        exact=not likely.were_free,
+        count=1,
+        free=likely.were_free,
+        cost=0,
     )
 
 
@@ -202,7 +231,8 @@ class _Search:
         self._run, self._nodes = run, nodes
         self._constraints = len(likely.skews)
         self.cost = 0
-        self.worst, self.count = likely, 1
+        self.worst, self.count, self.worse = likely, 1, 0
+        self._end = likely.badness[:2]
         self.skews, self.peaks = list(likely.skews), list(likely.bounds)
         self._step = len(likely.steps)
         self.free = True
@@ -241,3 +271,4 @@ class _Search:
         self.skews = [max(pair) for pair in zip(self.skews, course.skews, strict=True)]
         self.peaks = [max(pair) for pair in zip(self.peaks, course.bounds, strict=True)]
         self.worst = max(self.worst, course, key=lambda each: each.badness)
+        self.worse += course.badness[:2] > self._end

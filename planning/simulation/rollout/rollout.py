@@ -199,7 +199,7 @@ def simulate_rollout(
         update=None if scaled else rolling_update(workload, replicas),
         stateful=None if scaled or _is_deployment(workload) else stateful_update(workload, replicas),
         seed=settings.seed,
-        courses=take_courses(plan, settings.choose),
+        courses=take_courses(plan, settings.choose, search=settings.search),
     )
 
 
@@ -258,6 +258,11 @@ def _is_resized(workload: Workload, running: RunningPods, settings: RolloutSetti
 def is_rolled_out(workload: Workload) -> bool:
     """Return whether the workload is of a kind whose rollout can be simulated."""
     return _is_one_of(workload, _ROLLED_OUT)
+
+
+def is_scaled(workload: Workload) -> bool:
+    """Return whether the workload is of a kind of which it can be simulated how it is scaled."""
+    return _is_one_of(workload, _SCALED)
 
 
 def _is_one_of(workload: Workload, kinds: tuple[str, ...]) -> bool:

@@ -15,7 +15,15 @@ from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import DisplacedPod
 from planning.simulation.rescheduling import MadeRequests, Rescheduling
 from planning.simulation.rollout.choices import Choices, UsualChoices
-from planning.simulation.rollout.courses import Course, Courses, PodAction, RolloutEnd, find_courses
+from planning.simulation.rollout.courses import (
+    Course,
+    Courses,
+    EndPod,
+    PodAction,
+    RolloutEnd,
+    find_courses,
+    one_course,
+)
 from planning.simulation.rollout.replica_pods import ReplicaPods
 from planning.simulation.rollout.stateful_set_controller import StatefulSetController, stateful_update
 from planning.simulation.rollout.victims import Replica
@@ -187,9 +195,18 @@ def scaled_first(plan: RolloutPlan, revision: str, replicas: int) -> tuple[Rollo
     return plan._replace(cluster=pods.cluster, pods=(*others, *pods), displaced=pods.displaced), changed
 
 
-def take_courses(plan: RolloutPlan, choose: TieBreaker) -> Courses:
-    """Return how a plan can go; the tie breaker makes the choices of the likely course."""
-    return find_courses(lambda choices: _course(plan, choices), plan.cluster.node_count, UsualChoices(choose))
+def take_courses(plan: RolloutPlan, choose: TieBreaker, *, search: bool = True) -> Courses:
+    """Return how a plan can go.
+
+    Args:
+        plan: The plan.
+        choose: Makes the choices of the likely course.
+        search: Whether other courses are taken, too.
+    """
+    likely = UsualChoices(choose)
+    if not search:
+        return one_course(lambda choices: _course(plan, choices), likely)
+    return find_courses(lambda choices: _course(plan, choices), plan.cluster.node_count, likely)
 
 
 def _run(plan: RolloutPlan, choices: Choices) -> tuple[ReplicaPods, RolloutController]:
@@ -255,6 +272,9 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         old=old,
         old_pending=sum(pod.revision != plan.new for pod in pods.pending),
         running=sum(pod.node is not None for pod in pods),
+        pods=tuple(
+            EndPod(pod.name, pod.node, pod.revision == plan.new, plan.requests[pod.revision]) for pod in pods
+        ),
         before=pods.before,
         peaks=tuple(pods.peaks),
         after=pods.tally.counts(),

@@ -45,6 +45,7 @@ class RolloutSettings:
     choose: TieBreaker = first_by_name  #: Makes the choices of the likely course.
     seed: int | None = None  #: What it was made of; None for the first by name.
     most: int = MOST_ROLLED_OUT  #: The most replicas.
+    search: bool = True  #: Whether other courses than the likely one are taken.
 
     @property
     def scales(self) -> bool:

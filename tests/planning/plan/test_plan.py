@@ -9,7 +9,8 @@ import pytest
 
 from planning.plan.placement_plan import PlacementPlan, PlannedWorkload
 from planning.plan.plan import ManifestSet, make_plan, unfinished_workloads
-from planning.plan.plan_differences import Difference, PlanAction, Source
+from planning.plan.plan_differences import PlanAction, Source
+from planning.simulation.object_differences import Difference
 from planning.simulation.rollout.courses import RolloutEnd
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import with_namespace

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from planning.plan.plan_differences import (
-    NO_SOURCE,
-    Difference,
-    Source,
-    differences,
-    pair_workloads,
-    replaces,
-    rolls_out,
-)
+from planning.plan.plan_differences import NO_SOURCE, Source, pair_workloads
+from planning.simulation.object_differences import Difference, differences, replaces, rolls_out
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.pods.placement import read_workload

@@ -81,7 +81,6 @@ def test_pods_of_one_controller_share_what_is_kept() -> None:
 @pytest.mark.parametrize(
     "obj",
     [
-        pytest.param(a_pod(), id="waits for a node"),
         pytest.param(_running() | {"status": {"phase": "Succeeded"}}, id="has finished"),
         pytest.param(_running() | {"kind": "Node"}, id="is no pod"),
         pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": [], "spec": 3}, id="is broken"),
@@ -93,3 +92,12 @@ def test_pods_of_one_controller_share_what_is_kept() -> None:
 def test_what_is_not_kept(obj: dict[str, Any]) -> None:
     """Only pods that run lose a node."""
     assert _kept(obj) is None
+
+
+def test_a_pod_that_waits_for_a_node() -> None:
+    """It is found, and is among those that wait alone."""
+    pods = PodObjects(None)
+    pods(a_pod(name="web-0"))
+
+    assert pods.find("shop", "web-0") is not None
+    assert ([("shop", "web-0")], []) == (list(pods.waiting()), list(pods.items()))

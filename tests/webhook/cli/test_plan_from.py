@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planning.plan.plan_differences import differences
+from planning.simulation.object_differences import differences
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload import Workload

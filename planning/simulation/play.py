@@ -1,0 +1,640 @@
+"""Play a scenario: what happens to a cluster, what controllers and the scheduler do then, what is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final
+
+from planning.simulation.actions import NodeChanges, Where, by_option, domains_of
+from planning.simulation.cluster_simulation import ClusterSimulation
+from planning.simulation.daemon_pods import nodes_of_daemon
+from planning.simulation.disruption_budgets import RefusedEviction
+from planning.simulation.drain import Drain
+from planning.simulation.events import (
+    Event,
+    LostDomain,
+    NamedPod,
+    NodeEvent,
+    ScaledWorkload,
+    TargetWorkload,
+    topology_key,
+)
+from planning.simulation.judge import rank
+from planning.simulation.judge_all import judge_all, judge_losses
+from planning.simulation.object_changes import ObjectChanges
+from planning.simulation.outcome import (
+    AskedScenario,
+    Branches,
+    Did,
+    NodesOutcome,
+    ObjectChange,
+    Outcome,
+    ScenarioCluster,
+    Verdict,
+    WorkloadOutcome,
+)
+from planning.simulation.played_cluster import PlayedCluster, cluster_of
+from planning.simulation.release_diff import WorkloadDiff, diff_releases
+from planning.simulation.scenario import Scenario
+from planning.simulation.workload_outcomes import Counting, Start
+from policies.manifests.errors import EvenkeelError, UsageError
+from policies.manifests.fields import (
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    member,
+    shown,
+    text_member,
+)
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload_ref import WorkloadRef
+from policies.pods.placement import PlacementError
+from policies.scheduler.index import PodOnNode
+from policies.scheduler.releases import parse_release
+
+#: The rule that an event breaks which is about something that is not there.
+NOT_THERE: Final = "not-in-cluster"
+#: The rule that a scale breaks which has no number, or two.
+NO_NUMBER: Final = "one-number"
+#: Losses that are played although they displace no pod: with as many nodes as Kubernetes supports each takes
+#: a good part of a second.
+MOST_EMPTY: Final = 100
+#: What may happen in a real cluster meanwhile and is not played.
+NOT_LOOKED_AT: Final = ("probes", "deadlines")
+#: What is assumed where objects change.
+ONE_BY_ONE: Final = "old and new pods become ready one after another"
+
+
+class EventError(EvenkeelError):
+    """Events that cannot happen in this cluster; holds every error."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(map(str, errors)))
+
+
+def play(scenario: Scenario, where: Where = by_option) -> Outcome:
+    """Return the outcome of a scenario.
+
+    Args:
+        scenario: The scenario; its cluster stays as it is.
+        where: Returns where an event is that is wrong.
+
+    Raises:
+        EventError: An event is about something that is not there.
+    """
+    with scenario.cluster.context.reading():
+        outcome = _Play(scenario, where).outcome()
+    if scenario.runs is None or scenario.runs < 2:
+        return outcome
+    return replace(outcome, branches=_other_ways(scenario, where, outcome))
+
+
+def _other_ways(scenario: Scenario, where: Where, likely: Outcome) -> Branches:
+    """Return what other choices lead to."""
+    worst, worse, tried = likely.verdict, 0, 1
+    skews = _skews(likely)
+    for number in range(1, scenario.runs or 1):
+        if scenario.stop():
+            break
+        choose = scenario.choose_otherwise(number)
+        with scenario.cluster.context.reading():
+            other = _Play(replace(scenario, choose=choose, runs=1), where).outcome()
+        tried += 1
+        worse += rank(other.verdict)[0] < rank(likely.verdict)[0]
+        worst = min(worst, other.verdict, key=rank)
+        skews = tuple(map(max, skews, _skews(other))) if len(skews) == len(_skews(other)) else skews
+    return Branches(tried=tried, exact=False, worst=worst, ends_worse=worse, worst_skews=skews)
+
+
+def _skews(outcome: Outcome) -> tuple[int, ...]:
+    """Return the skews of the constraints of the first workload that changes."""
+    changed = (each for each in outcome.workloads if each.change is not ObjectChange.NONE)
+    first = next(changed, None)
+    return () if first is None else tuple(each.skew for each in first.constraints if each.skew is not None)
+
+
+@dataclass(slots=True)
+class _Nodes:
+    """What becomes of the nodes."""
+
+    drained: list[str] = field(default_factory=list)
+    lost_domains: list[LostDomain] = field(default_factory=list)
+    refused: list[RefusedEviction] = field(default_factory=list)
+    drains: bool = False
+
+
+class _Play:
+    """Plays one way of a scenario."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        where: Where,
+        played: PlayedCluster | None = None,
+        start: Start | None = None,
+    ) -> None:
+        self._scenario, self._where = scenario, where
+        state = scenario.cluster
+        if played is None:
+            simulation = ClusterSimulation.of(cluster_of(state), stop=scenario.stop)
+            played = PlayedCluster.of(state, simulation, scenario.nodes_from)
+        played.simulation.choose = scenario.choose
+        self._played = played
+        self._start = start or Start.of(state, played)
+        self._objects = ObjectChanges(played, scenario.choose)
+        self._found = ErrorList()
+        self._changes = NodeChanges(played.simulation, played.facts, self._found, where, evicts=False)
+        self._nodes = _Nodes()
+        self._next: dict[WorkloadRef, WorkloadDiff] = {}
+        self._is_nested = start is not None
+        self._done = 0
+
+    def outcome(self) -> Outcome:
+        """Play the scenario; return what comes of it."""
+        self._run()
+        outcome = self._count(self._branches())
+        return outcome if self._scenario.each is None else self._lose_each(outcome)
+
+    def _run(self) -> None:
+        events, scenario = self._scenario.events, self._scenario
+        if not self._is_nested:
+            self._begin()
+        position = 0
+        while position < len(events):
+            if scenario.stop():
+                break
+            moment = list(_moment(events, position))
+            if len(moment) > 1 or _is_on_nodes(events[position]):
+                self._on_nodes(moment)
+            else:
+                is_last = position == len(events) - 1
+                self._objects.search = is_last and scenario.each is None and scenario.runs is None
+                self._on_objects(position, events[position])
+            self._check()
+            position += len(moment)
+            self._done = position
+            scenario.progress(position / len(events))
+
+    def _check(self) -> None:
+        if self._found.errors:
+            raise EventError(tuple(self._found.errors))
+
+    def _begin(self) -> None:
+        """Try what waits, and replace pods whose nodes are not there."""
+        played = self._played
+        gone = played.simulation.evict(played.without_nodes())
+        played.leave(gone)
+        waiting = (PodOnNode(*key, "", terminating=False) for key in played.state.known.running.waiting())
+        played.settle([*gone, *waiting])
+
+    def _on_nodes(self, moment: list[tuple[int, Event]]) -> None:
+        """Let events happen to nodes; then schedule what they displace, and drain as budgets allow."""
+        played, done = self._played, self._changes.done
+        displaced: list[PodOnNode] = []
+        drains = len(self._changes.drained)
+        for position, event in moment:
+            played.event = position
+            counts = len(done.evicted), len(done.lost), len(done.added)
+            self._changes.apply(position, event)
+            gone = done.evicted[counts[0] :]
+            self._tell_nodes(event, done.lost[counts[1] :], done.added[counts[2] :])
+            self._tell_lost(event, gone)
+            displaced += gone
+        self._check()
+        self._without_domains()
+        self._give_daemons()
+        played.settle(displaced)
+        if drained := self._changes.drained[drains:]:
+            self._drain(drained)
+        # There may be room for what waits on nodes that are new or free.
+        self._objects.resume(self._objects.unfinished())
+
+    def _tell_nodes(self, event: Event, lost: list[str], added: list[str]) -> None:
+        played = self._played
+        for name in lost:
+            played.note(Did.LOST, node=name)
+        for name in added:
+            played.note(Did.ADDED, node=name)
+        match event:
+            case Event(drain=str(name)) | Event(cordon=str(name)):
+                played.note(Did.CORDONED, node=name)
+            case Event(uncordon=str(name)):
+                played.note(Did.CHANGED, node=name)
+            case Event() if (changed := event.taint or event.untaint or event.label) is not None:
+                played.note(Did.CHANGED, node=changed.node)
+        if event.lose is not None:
+            self._nodes.lost_domains.append(event.lose)
+
+    def _tell_lost(self, event: Event, gone: list[PodOnNode]) -> None:
+        """Note the pods that lost their node to an event."""
+        played = self._played
+        did = Did.LOST if event.lose is not None else Did.EVICTED
+        refs = dict[WorkloadRef, int]()
+        for pod in gone:
+            played.note(did, pod=f"{pod.namespace}/{pod.name}", node=pod.node)
+            if (ref := played.workload_of(pod.namespace, pod.name)) is not None:
+                # A pod of a DaemonSet goes with its node, as it is meant to.
+                refs[ref] = refs.get(ref, 0) + (not played.facts.is_tied(pod) or did is Did.EVICTED)
+        played.leave(gone)
+        for ref, count in refs.items():
+            played.hit(ref).lost += count
+            played.hit(ref).lowest = min(played.hit(ref).lowest, played.running(ref).total())
+
+    def _without_domains(self) -> None:
+        """Let no node come in a domain that is lost."""
+        if (scaling := self._played.scaling) is not None:
+            for lost in self._nodes.lost_domains:
+                scaling.autoscaler = scaling.autoscaler.without(lost.key, lost.value)
+        self._nodes.lost_domains.clear()
+
+    def _give_daemons(self) -> None:
+        """Give new nodes the pods of DaemonSets, before others take the room."""
+        played, added = self._played, set(self._changes.done.added)
+        new = [name for name in added if not played.cluster.pods_on([name])]
+        if not new:
+            return
+        for ref in played.state.workloads.known_by():
+            if ref.kind != "DaemonSet" or (request := self._start.request(ref)) is None:
+                continue
+            result = played.simulation.evaluate(request)
+            for position in nodes_of_daemon(result):
+                node = result.names[position]
+                if node in new and result.feasible[position]:
+                    name = f"{ref.name}-{node}"
+                    played.simulation.bind(request.pod, name, node)
+                    played.claim(ref, [name])
+                    played.hit(ref)
+                    played.note(Did.BOUND, pod=f"{ref.namespace}/{name}", node=node)
+
+    def _drain(self, nodes: list[str]) -> None:
+        """Evict the pods of nodes, round by round, as their budgets allow."""
+        played = self._played
+        drain = Drain(played.simulation, played.facts, played.budgets, nodes)
+        self._nodes.drains = True
+        while not self._scenario.stop():
+            evicted = len(drain.evicted)
+            replaced = drain.round()
+            gone = drain.evicted[evicted:]
+            if not gone:
+                break
+            self._tell_evicted(gone)
+            played.settle(replaced)
+        for refused in drain.refused:
+            self._refuse(refused)
+        self._nodes.drained += drain.drained
+
+    def _tell_evicted(self, gone: Iterable[PodOnNode]) -> None:
+        played, pods = self._played, list(gone)
+        played.gone += pods
+        for pod in pods:
+            played.note(Did.EVICTED, pod=f"{pod.namespace}/{pod.name}", node=pod.node)
+        refs = Counter(
+            ref for pod in pods if (ref := played.workload_of(pod.namespace, pod.name)) is not None
+        )
+        for ref, count in refs.items():
+            played.hit(ref).evicted += count
+            played.hit(ref).lowest = min(played.hit(ref).lowest, played.running(ref).total())
+
+    def _refuse(self, refused: RefusedEviction) -> None:
+        pod = refused.pod
+        title = f"{pod.namespace}/{pod.name}"
+        self._played.note(Did.NOT_EVICTED, pod=title, node=pod.node, why=refused.why)
+        self._nodes.refused.append(refused)
+        if (ref := self._played.workload_of(pod.namespace, pod.name)) is not None:
+            self._played.hit(ref)
+
+    def _on_objects(self, position: int, event: Event) -> None:
+        self._played.event = position
+        unfinished = self._objects.unfinished()
+        try:
+            self._happen(event)
+        except PlacementError as error:
+            at = self._where(position, event.what, ())
+            self._found.extend(replace(each, path=at + each.path) for each in error.errors)
+        self._check()
+        self._objects.resume(unfinished)
+
+    def _happen(self, event: Event) -> None:
+        """Let an event happen that is not about nodes."""
+        match event:
+            case Event(apply=dict(obj)):
+                self._objects.apply(obj)
+            case Event(scale=ScaledWorkload() as scaled):
+                self._scale(scaled)
+            case Event(restart=TargetWorkload() as target):
+                if (found := self._target(target, "restart")) is not None:
+                    self._objects.restart(*found)
+            case Event(remove=TargetWorkload() as target):
+                if (found := self._target(target, "remove")) is not None:
+                    self._objects.remove(found[0])
+            case Event(delete=NamedPod() as pod):
+                self._delete(pod.namespace, pod.name)
+            case Event(evict=NamedPod() as pod):
+                self._evict(pod.namespace, pod.name)
+            case Event(release=str(text)):
+                self._release(text)
+
+    def _target(self, target: TargetWorkload, name: str) -> tuple[WorkloadRef, Workload] | None:
+        """Return the workload that an event is about; what is not there is an error."""
+        ref = WorkloadRef(target.namespace, target.kind.partition(".")[0], target.name)
+        workload = self._played.object_of(ref)
+        if workload is None:
+            text = f"Invalid value: {shown(target.name)}: no such {shown(target.kind)} in {target.namespace}"
+            self._wrong(name, ("name",), text)
+            return None
+        return ref, workload
+
+    def _wrong(self, name: str, way: tuple[str, ...], text: str, rule: str = NOT_THERE) -> None:
+        at = self._where(self._played.event or 0, name, way)
+        self._found.add(FieldError(at, text, ErrorKind.INVALID, rule))
+
+    def _scale(self, scaled: ScaledWorkload) -> None:
+        found = self._target(scaled, "scale")
+        if found is None:
+            return
+        ref, workload = found
+        if (scaled.to is None) == (scaled.by is None):
+            self._wrong("scale", (), "Invalid value: must have one of to and by", NO_NUMBER)
+        elif workload.kind.replicas is None:
+            self._wrong(
+                "scale", ("kind",), f"Invalid value: {shown(scaled.kind)}: has no replicas", NO_NUMBER
+            )
+        else:
+            now = self._played.wanted(ref) or 0
+            self._objects.scale(
+                ref, workload, scaled.to if scaled.to is not None else max(now + (scaled.by or 0), 0)
+            )
+
+    def _delete(self, namespace: str, name: str) -> None:
+        """Delete a pod, which its controller replaces."""
+        played, title = self._played, f"{namespace}/{name}"
+        ref = played.workload_of(namespace, name)
+        now = None if ref is None else played.objects.get(ref)
+        if ref is not None:
+            played.hit(ref)
+        pod = self._bound(namespace, name)
+        if pod is not None:
+            replaced = played.simulation.evict([pod])
+            played.leave([pod])
+            played.note(Did.DELETED, pod=title, node=pod.node)
+            if ref is not None:
+                played.hit(ref).lowest = min(played.hit(ref).lowest, played.running(ref).total())
+            if now is None or now.resume is None:
+                played.settle(replaced)
+        elif now is not None and any(each.name == name for each in now.waiting):
+            now.waiting = tuple(each for each in now.waiting if each.name != name)
+            played.note(Did.DELETED, pod=title)
+        elif any(each.key == (namespace, name) for each in played.again.displaced):
+            played.again.forget([(namespace, name)])
+            played.note(Did.DELETED, pod=title)
+            if ref is not None and ref.kind != "Pod" and (now is None or now.resume is None):
+                played.settle([PodOnNode(namespace, name, "", terminating=False)])
+        else:
+            self._wrong("delete", ("name",), f"Invalid value: {shown(name)}: no such pod in {namespace}")
+
+    def _evict(self, namespace: str, name: str) -> None:
+        """Evict a pod if its budgets allow that."""
+        played, pod = self._played, self._bound(namespace, name)
+        if pod is None:
+            self._wrong("evict", ("name",), f"Invalid value: {shown(name)}: no pod in {namespace} has a node")
+            return
+        played.budgets.recount()
+        refused = played.budgets.refusal(pod)
+        if refused is not None:
+            self._refuse(refused)
+            return
+        replaced = played.simulation.evict([pod])
+        played.budgets.note_gone([pod])
+        self._tell_evicted([pod])
+        played.settle(replaced)
+
+    def _bound(self, namespace: str, name: str) -> PodOnNode | None:
+        """Return where a pod is; None for one without a node."""
+        cluster = self._played.cluster
+        table = cluster.pods_of(namespace)
+        row = None if table is None else table.find(name)
+        if row is None:
+            return None
+        return PodOnNode(namespace, name, cluster.nodes.name_of(row.node), bool(row.terminating))
+
+    def _release(self, text: str) -> None:
+        """Evaluate each workload's next pod by two releases, and go on under the second one."""
+        played = self._played
+        try:
+            version = parse_release(text)
+        except UsageError as error:
+            self._wrong("release", (), str(error), "kubernetes-version")
+            return
+        before = played.context.kubernetes_version
+        for entry in played.state.workloads.each():
+            if entry is None or self._scenario.stop():
+                continue
+            found = diff_releases(entry, played.context, before, version)
+            if found is not None:
+                ref = WorkloadRef(entry.workload.namespace, entry.kind, entry.name)
+                self._next[ref] = found
+                played.hit(ref)
+        played.use_release(version)
+
+    def _count(self, branches: Branches | None) -> Outcome:
+        """Return the outcome of what was played."""
+        return self._outcome(self._workloads(), branches)
+
+    def _workloads(
+        self, played: PlayedCluster | None = None, objects: ObjectChanges | None = None
+    ) -> tuple[WorkloadOutcome, ...]:
+        counting = Counting(
+            self._scenario,
+            self._start,
+            played or self._played,
+            objects or self._objects,
+            self._nodes.refused,
+            drains=self._nodes.drains,
+        )
+        return counting.outcomes(self._next, complete=self._is_complete)
+
+    @property
+    def _is_complete(self) -> bool:
+        stopped = self._done < len(self._scenario.events) or self._scenario.stop()
+        return not stopped and not any(each.untried for each in self._objects.done.values())
+
+    def _outcome(self, workloads: tuple[WorkloadOutcome, ...], branches: Branches | None) -> Outcome:
+        scenario, played = self._scenario, self._played
+        judged = workloads
+        if scenario.workloads is not None:
+            named = {_key(ref) for ref in scenario.workloads}
+            judged = tuple(each for each in workloads if _key(each.ref) in named)
+        state, before = scenario.cluster, self._start.cluster
+        not_played = [each.not_played for each in self._objects.done.values() if each.not_played]
+        rolled = any(each.rollout is not None for each in self._objects.done.values())
+        return Outcome(
+            kubernetes_version=played.context.kubernetes_version,
+            complete=self._is_complete,
+            scenario=AskedScenario(
+                events=tuple(map(_asked, scenario.events)),
+                each=None if scenario.each is None else topology_key(scenario.each),
+                workloads=scenario.workloads,
+                autoscaler=None if scenario.nodes_from is None else scenario.nodes_from.name,
+                unreachable=scenario.unreachable,
+                allow_missing=scenario.allow_missing,
+                cluster=ScenarioCluster(
+                    nodes=before.node_count,
+                    pods=before.pod_count,
+                    pending=len(state.known.running.waiting()),
+                    unread=state.unread,
+                ),
+            ),
+            verdict=judge_all(judged),
+            workloads=workloads,
+            others=self._others(each.ref for each in workloads),
+            steps=tuple(played.steps),
+            nodes=self._nodes_outcome(),
+            branches=branches,
+            assumed=(*((ONE_BY_ONE,) if rolled else ()), *not_played),
+            not_modeled=played.again.unmodeled,
+            not_looked_at=NOT_LOOKED_AT,
+            final=played.cluster,
+        )
+
+    def _others(self, listed: Iterable[WorkloadRef]) -> int:
+        """Return how many workloads there are that are not listed."""
+        known = {_key(ref) for ref in self._scenario.cluster.workloads.known_by()}
+        return len(known.difference(map(_key, listed)))
+
+    def _nodes_outcome(self) -> NodesOutcome:
+        played, done = self._played, self._changes.done
+        scaling = played.scaling
+        added = () if scaling is None or scaling.scaled is None else scaling.scaled.nodes
+        return NodesOutcome(
+            before=self._start.cluster.node_count,
+            after=played.cluster.node_count,
+            lost=tuple(done.lost),
+            drained=tuple(dict.fromkeys(self._nodes.drained)),
+            changed=tuple(self._changes.changed_nodes()),
+            added=tuple(added),
+            created=tuple(done.added),
+        )
+
+    def _branches(self) -> Branches | None:
+        """Return the ways in which the last change can go; None where one was played."""
+        if not self._objects.search:
+            return None
+        ref = next(reversed(self._objects.done), None)
+        outcome = None if ref is None else self._objects.done[ref]
+        if ref is None or outcome is None or outcome.rollout is None:
+            return None
+        courses = outcome.rollout.courses
+        worst = self._judge_worst(ref) if courses.worst is not courses.likely else None
+        likely = next(each for each in self._workloads() if _key(each.ref) == _key(ref)).verdict
+        return Branches(
+            tried=courses.count,
+            exact=courses.exact,
+            worst=min((worst or likely), likely, key=rank),
+            ends_worse=courses.worse,
+            worst_skews=courses.worst_skews,
+        )
+
+    def _judge_worst(self, ref: WorkloadRef) -> Verdict | None:
+        """Return the verdict where the last change goes as it goes worst."""
+        if (worst := self._objects.worst_of(ref)) is None:
+            return None
+        return next(each for each in self._workloads(*worst) if _key(each.ref) == _key(ref)).verdict
+
+    def _lose_each(self, before: Outcome) -> Outcome:
+        """Return the outcome with the loss of each domain, each on its own copy."""
+        scenario, played = self._scenario, self._played
+        key = topology_key(scenario.each or "")
+        domains = domains_of(played.cluster, key)
+        pods = {domain: len(played.cluster.pods_on(names)) for domain, names in domains.items()}
+        ordered = sorted(domains, key=lambda domain: (-pods[domain], -len(domains[domain]), domain))
+        start = Start.played(self._start, played)
+        losses: dict[str, Outcome] = {}
+        for turn, domain in enumerate(ordered):
+            if scenario.stop():
+                break
+            if not pods[domain] and turn >= MOST_EMPTY:
+                continue
+            lost = LostDomain(topology_key=key, value=domain, unreachable=scenario.unreachable or None)
+            one = replace(
+                scenario, events=(Event(lose=lost),), each=None, runs=1, progress=lambda _share: None
+            )
+            outcome = _Play(one, self._where, played.fork(), start).outcome()
+            losses[domain] = replace(outcome, final=None)
+            scenario.progress((turn + 1) / len(ordered))
+        return self._worst_of(before, key, losses, complete=before.complete and len(losses) == len(ordered))
+
+    def _worst_of(
+        self, before: Outcome, key: str, losses: Mapping[str, Outcome], *, complete: bool
+    ) -> Outcome:
+        """Return an outcome with those of single losses: its workloads are the worst of them."""
+        named = None if self._scenario.workloads is None else {_key(ref) for ref in self._scenario.workloads}
+        worst: dict[tuple[str, str, str], WorkloadOutcome] = {}
+        for each in chain(before.workloads, *(loss.workloads for loss in losses.values())):
+            known = worst.get(_key(each.ref))
+            if known is None:
+                worst[_key(each.ref)] = each
+            elif rank(each.verdict) < rank(known.verdict):
+                worst[_key(each.ref)] = replace(each, change=known.change, next=known.next)
+        judged = {
+            domain: [each for each in loss.workloads if named is None or _key(each.ref) in named]
+            for domain, loss in losses.items()
+        }
+        verdict = judge_losses(key, judged)
+        if self._scenario.events:
+            verdict = min(before.verdict, verdict, key=rank)
+        return replace(
+            before,
+            complete=complete and all(loss.complete for loss in losses.values()),
+            verdict=verdict,
+            workloads=tuple(sorted(worst.values(), key=lambda each: (rank(each.verdict), each.ref))),
+            others=self._others(each.ref for each in worst.values()),
+            outcomes=tuple(sorted(losses.values(), key=_badness)),
+        )
+
+
+def _badness(outcome: Outcome) -> tuple[tuple[int, int], int, str]:
+    """Sort outcomes of losses, the worst first."""
+    (event,) = outcome.scenario.events
+    failing = sum(each.verdict.value is False for each in outcome.workloads)
+    return rank(outcome.verdict), -failing, "" if event.lose is None else event.lose.value
+
+
+def _is_on_nodes(event: Event) -> bool:
+    """Return whether an event is about nodes."""
+    return event.what in _ON_NODES
+
+
+_ON_NODES: Final = frozenset(NodeEvent.__dataclass_fields__)
+
+
+def _moment(events: tuple[Event, ...], position: int) -> Iterator[tuple[int, Event]]:
+    """Yield the events of one moment: events on nodes that follow one another, or one other event."""
+    if not _is_on_nodes(events[position]):
+        yield position, events[position]
+        return
+    for number in range(position, len(events)):
+        if not _is_on_nodes(events[number]):
+            return
+        yield number, events[number]
+
+
+def _key(ref: WorkloadRef) -> tuple[str, str, str]:
+    """Return a workload without the group of its kind."""
+    return ref.namespace, ref.kind.partition(".")[0], ref.name
+
+
+def _asked(event: Event) -> Event:
+    """Return an event as it is sent: of an object its kind and names alone."""
+    if event.apply is None:
+        return event
+    metadata = member(event.apply, "metadata")
+    named = {
+        "kind": text_member(event.apply, "kind"),
+        "namespace": text_member(metadata, "namespace") or DEFAULT_NAMESPACE,
+        "name": text_member(metadata, "name"),
+    }
+    return Event(apply=named)

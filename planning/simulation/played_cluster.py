@@ -1,0 +1,405 @@
+"""A copy of a cluster to which things happen, and in which controllers and the scheduler then act.
+
+Whose each pod is, which pods wait, what was lost and evicted, and every step in order.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from planning.simulation.autoscaling import Autoscaling
+from planning.simulation.cluster_simulation import ClusterSimulation, PreemptedPod
+from planning.simulation.disruption_budgets import DisruptionBudgets
+from planning.simulation.node_source import NodeSource
+from planning.simulation.outcome import Did, Step
+from planning.simulation.pod_facts import PodFacts
+from planning.simulation.recovery import DisplacedPod, PodOutcome
+from planning.simulation.rescheduling import MadeRequests, Rescheduling
+from planning.simulation.rollout.courses import EndPod
+from planning.simulation.scenario import ClusterState
+from policies.config.context import AdmissionContext
+from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.fields import FieldPath, member
+from policies.model.deletion_facts import seconds_of
+from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
+from policies.model.workload_kinds import KNOWN_KINDS
+from policies.model.workload_ref import WorkloadRef
+from policies.pods.known_pods import KnownPods, PendingReplica
+from policies.pods.placement import DAEMON_SET, PreparedPod
+from policies.scheduler.index import ClusterIndex, PodOnNode
+
+#: What a pod without a controller belongs to: itself.
+POD: Final = "Pod"
+
+
+class PodOwners:
+    """Whose the pods of a cluster are, as it is before anything happens."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._owners: dict[WorkloadRef, WorkloadRef] = {}
+        self._objects: dict[WorkloadRef, Workload | None] = {}
+        #: The pods of each that have a node which is there, and are not being deleted.
+        self.running: dict[WorkloadRef, list[tuple[str, str]]] = {}
+        cluster = cluster_of(state)
+        for pod in cluster.pods_on(cluster.nodes.names()):
+            if not pod.terminating and (ref := self.of(pod.namespace, pod.name)) is not None:
+                self.running.setdefault(ref, []).append((pod.namespace, pod.name))
+        #: Those that have none.
+        self.waiting: dict[WorkloadRef, list[tuple[str, str]]] = {}
+        for key in state.known.running.waiting():
+            if (ref := self.of(*key)) is not None:
+                self.waiting.setdefault(ref, []).append(key)
+
+    def of(self, namespace: str, name: str) -> WorkloadRef | None:
+        """Return the workload of a pod, itself without a controller; None if its object is not known."""
+        found = self._state.known.running.find(namespace, name)
+        if found is None:
+            return None
+        if found.owner is None or found.static:
+            return WorkloadRef(namespace, POD, name)
+        key = WorkloadRef(namespace, found.owner.kind, found.owner.name)
+        if key not in self._owners:
+            self._owners[key] = self._state.workloads.controller(key)
+        return self._owners[key]
+
+    def object_of(self, ref: WorkloadRef) -> Workload | None:
+        """Return the object of a workload as the cluster has it; None if that is not known."""
+        if ref not in self._objects:
+            found = self._state.workloads.find(ref)
+            is_revision = found is not None and found.kind.kind != ref.kind
+            self._objects[ref] = _deployment(found, ref) if found is not None and is_revision else found
+        return self._objects[ref]
+
+
+def _deployment(revision: Workload, ref: WorkloadRef) -> Workload:
+    """Return the Deployment of a ReplicaSet, as far as this shows it; that itself of another kind."""
+    kind = next((each for each in KNOWN_KINDS if (each.group, each.kind) == ("apps", ref.kind)), None)
+    label = None if kind is None else kind.revision_label
+    if kind is None or label is None:
+        return revision
+    way, spec = FieldPath(("spec",)), member(revision.obj, "spec")
+    named = {**revision.metadata, "name": ref.name, "ownerReferences": None}
+    edits = (
+        Edit(way.child("selector", "matchLabels", label), None, None),
+        Edit(way.child("template", "metadata", "labels", label), None, None),
+    )
+    obj = {"apiVersion": "apps/v1", "kind": ref.kind, "metadata": named, "spec": spec}
+    return Workload.read(apply_edits(obj, edits), kind, ref.namespace, stored=True)
+
+
+@dataclass(slots=True)
+class Hit:
+    """What happens to the pods of a workload."""
+
+    lowest: int  #: The fewest that ran at any moment.
+    lost: int = 0  #: How many lost their node to an event.
+    evicted: int = 0  #: How many were evicted.
+    not_recreated: int = 0  #: How many of both nothing creates anew.
+    untried: int = 0  #: How many pods were not tried that should be there.
+
+
+def cluster_of(state: ClusterState) -> ClusterIndex:
+    """Return the index of a cluster, which is there."""
+    if state.context.cluster is None:
+        raise ValueError("a scenario has a cluster")
+    return state.context.cluster
+
+
+@dataclass(slots=True)
+class PlayedObject:
+    """A workload as events leave it."""
+
+    workload: Workload | None  #: Its object; None once it is removed.
+    prepared: PreparedPod | None = None  #: Its next pod; None without one.
+    wanted: int | None = None  #: How many pods it should have; None without a number.
+    waiting: tuple[EndPod, ...] = ()  #: Its pods without a node that its rollout left over.
+    #: The names of its pods of the new revision; None if no template changes.
+    updated: set[str] | None = None
+    #: Plays its rollout from what is there now; None if that is at its end.
+    resume: Callable[[], None] | None = None
+
+    def copy(self) -> PlayedObject:
+        """Return a copy whose rollout goes no further by itself."""
+        updated = None if self.updated is None else set(self.updated)
+        return replace(self, updated=updated, resume=None)
+
+
+@dataclass(slots=True, eq=False)
+class PlayedCluster:
+    """A copy of a cluster while it is played."""
+
+    state: ClusterState  #: The cluster as it was.
+    owners: PodOwners  #: Whose its pods were.
+    simulation: ClusterSimulation  #: The copy.
+    context: AdmissionContext  #: What pods are prepared by.
+    made: MadeRequests  #: Requests that were prepared, for all copies.
+    scaling: Autoscaling | None = None  #: Adds nodes; None for nothing.
+    #: The workloads whose pods were placed here, and which of them each pod is of: no object says that.
+    placed: list[PreparedPod] = field(default_factory=list)
+    own: dict[tuple[str, str], int] = field(default_factory=dict)
+    belongs: dict[tuple[str, str], WorkloadRef] = field(default_factory=dict)  #: Whose pods came or changed.
+    objects: dict[WorkloadRef, PlayedObject] = field(default_factory=dict)  #: The workloads that changed.
+    hits: dict[WorkloadRef, Hit] = field(default_factory=dict)  #: What happened to pods, by workload.
+    gone: list[PodOnNode] = field(default_factory=list)  #: The pods that left their nodes.
+    steps: list[Step] = field(default_factory=list)  #: Everything that happened.
+    event: int | None = None  #: The position of the event that happens now.
+    again: Rescheduling = field(init=False)  #: Schedules again what lost its node.
+    budgets: DisruptionBudgets = field(init=False)  #: What may be evicted.
+    _cause: dict[tuple[str, str], int | None] = field(default_factory=dict)
+    _names: dict[WorkloadRef, set[tuple[str, str]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._connect(())
+
+    @classmethod
+    def of(
+        cls,
+        state: ClusterState,
+        simulation: ClusterSimulation,
+        nodes_from: NodeSource | None,
+        owners: PodOwners | None = None,
+    ) -> PlayedCluster:
+        """Return a cluster that is played, whose simulation is a copy of it."""
+        simulation.preempts = True
+        return cls(
+            state=state,
+            owners=owners or PodOwners(state),
+            simulation=simulation,
+            context=replace(state.context, cluster=simulation.cluster),
+            made={},
+            scaling=None if nodes_from is None else Autoscaling(simulation, nodes_from),
+        )
+
+    def fork(self) -> PlayedCluster:
+        """Return a copy that goes its own way from here, with its steps and numbers from here on."""
+        simulation = self.simulation.fork()
+        other = PlayedCluster(
+            state=self.state,
+            owners=self.owners,
+            simulation=simulation,
+            context=replace(self.context, cluster=simulation.cluster),
+            made=self.made,
+            scaling=None if self.scaling is None else Autoscaling(simulation, self.scaling.autoscaler),
+            placed=list(self.placed),
+            own=dict(self.own),
+            belongs=dict(self.belongs),
+            objects={ref: each.copy() for ref, each in self.objects.items()},
+            gone=list(self.gone),
+            event=self.event,
+        )
+        other._connect(self.again.displaced)
+        other.budgets.note_gone(self.gone)
+        return other
+
+    def _connect(self, displaced: Iterable[DisplacedPod]) -> None:
+        cluster = self.simulation.cluster
+        facts = PodFacts(cluster, self.placed, self.state.known.running, self.own)
+        self.again = Rescheduling(
+            self.simulation, facts, self.context, others=sys.maxsize, made=self.made, displaced=displaced
+        )
+        self.again.on_preempted = self._note_preempted
+        self.budgets = DisruptionBudgets(
+            cluster_of(self.state),
+            cluster,
+            self.state.known,
+            controller=lambda pod: self.workload_of(pod.namespace, pod.name),
+            replicas_before=self._wanted_before,
+            replicas=self.wanted,
+        )
+
+    @property
+    def cluster(self) -> ClusterIndex:
+        """The copy's index."""
+        return self.simulation.cluster
+
+    @property
+    def facts(self) -> PodFacts:
+        """What is known of its pods."""
+        return self.again.facts
+
+    def workload_of(self, namespace: str, name: str) -> WorkloadRef | None:
+        """Return the workload of a pod; None if that is not known."""
+        return self.belongs.get((namespace, name)) or self.owners.of(namespace, name)
+
+    def object_of(self, ref: WorkloadRef) -> Workload | None:
+        """Return the object of a workload as it is now; None if it is not known, or is gone."""
+        played = self.objects.get(ref)
+        if played is not None:
+            return played.workload
+        found = self.owners.object_of(ref)
+        if found is None or found.kind.replicas is None or found.states_replicas:
+            return found
+        running = len(self.owners.running.get(ref, ()))
+        return replace(found, unstated=self.context.replica_sources.number(found, lambda: running))
+
+    def wanted(self, ref: WorkloadRef) -> int | None:
+        """Return how many pods a workload should have; None where that is not known."""
+        played = self.objects.get(ref)
+        if played is not None:
+            return played.wanted
+        workload = self.object_of(ref)
+        return None if workload is None else workload.replicas
+
+    def _wanted_before(self, ref: WorkloadRef) -> int | None:
+        workload = self.owners.object_of(ref)
+        return None if workload is None else workload.replicas
+
+    def use_release(self, version: KubernetesVersion) -> None:
+        """Go on under another release of Kubernetes."""
+        self.context = replace(self.context, kubernetes_version=version)
+        # What was prepared, was so under the one before.
+        self.made = {}
+        gone, displaced = list(self.gone), self.again.displaced
+        self._connect(displaced)
+        self.budgets.note_gone(gone)
+
+    def running(self, ref: WorkloadRef) -> Counter[str]:
+        """Return how many pods of a workload run on each node that is there."""
+        return Counter(node for _, node in self.running_pods(ref))
+
+    def running_pods(self, ref: WorkloadRef) -> Iterator[tuple[str, str]]:
+        """Yield the name and the node of each pod of a workload that runs on a node that is there."""
+        nodes = self.cluster.nodes
+        for namespace, name in sorted(self._keys(ref)):
+            table = self.cluster.pods_of(namespace)
+            row = None if table is None else table.find(name)
+            if row is None or row.terminating:
+                continue
+            node = nodes.name_of(row.node)
+            if nodes.find(node) is not None:
+                yield name, node
+
+    def waiting_pods(self, ref: WorkloadRef) -> list[DisplacedPod]:
+        """Return the pods of a workload that wait, but for those of its rollout."""
+        return [
+            entry
+            for entry in self.again.displaced
+            if entry.outcome is PodOutcome.PENDING and self.workload_of(*entry.key) == ref
+        ]
+
+    def pending(self, ref: WorkloadRef) -> int:
+        """Return how many pods of a workload have no node."""
+        played = self.objects.get(ref)
+        return len(self.waiting_pods(ref)) + (0 if played is None else len(played.waiting))
+
+    def _keys(self, ref: WorkloadRef) -> set[tuple[str, str]]:
+        """Return the namespace and name of every pod that a workload has, or had."""
+        if ref not in self._names:
+            known = (*self.owners.running.get(ref, ()), *self.owners.waiting.get(ref, ()))
+            self._names[ref] = {key for key in known if self.belongs.get(key, ref) == ref}
+            self._names[ref] |= {key for key, owner in self.belongs.items() if owner == ref}
+        return self._names[ref]
+
+    def claim(self, ref: WorkloadRef, names: Iterable[str], number: int | None = None) -> None:
+        """Note that pods belong to a workload, perhaps to one whose pods were placed here."""
+        keys = [(ref.namespace, name) for name in names]
+        self.belongs |= dict.fromkeys(keys, ref)
+        self._names.clear()
+        if number is not None:
+            self.own |= dict.fromkeys(keys, number)
+
+    def known(self) -> KnownPods:
+        """Return what is known of the pods as they are now."""
+        waiting = [
+            (entry.namespace, self._replica(entry.name, request.pod.labels, request.pod.owner, entry.created))
+            for entry in self.again.displaced
+            if entry.outcome is PodOutcome.PENDING and (request := self.again.request_of(entry)) is not None
+        ]
+        waiting += (
+            (ref.namespace, self._replica(pod.name, pod.request.pod.labels, pod.request.pod.owner, ""))
+            for ref, played in self.objects.items()
+            for pod in played.waiting
+        )
+        return self.state.known.as_played(waiting, ((pod.namespace, pod.name) for pod in self.gone))
+
+    def _replica(self, name: str, labels: dict[str, str], owner: str, created: str) -> PendingReplica:
+        return PendingReplica(name, labels, seconds_of(created), owner)
+
+    def hit(self, ref: WorkloadRef) -> Hit:
+        """Return what happened to the pods of a workload so far."""
+        if ref not in self.hits:
+            self.hits[ref] = Hit(lowest=self.running(ref).total())
+        return self.hits[ref]
+
+    def note(self, did: Did, *, pod: str | None = None, node: str | None = None, why: str = "") -> None:
+        """Note a step of the event that happens now."""
+        self.steps.append(Step(self.event, did, pod, node, None, why or None))
+
+    def settle(self, displaced: Iterable[PodOnNode] = ()) -> None:
+        """Schedule what lost its node and what waits, and add nodes for what stays pending."""
+        before = {entry.key: entry for entry in self.again.displaced}
+        waiting = [entry.pod for entry in before.values() if entry.outcome is PodOutcome.PENDING]
+        lost = list(displaced)
+        for pod in lost:
+            self._cause[pod.namespace, pod.name] = self.event
+        self.again.schedule([*lost, *waiting])
+        self._tell(before)
+        if self.scaling is not None and not self.simulation.stop():
+            before = {entry.key: entry for entry in self.again.displaced}
+            self.scaling.schedule_again(self.again)
+            self._tell(before)
+
+    def _tell(self, before: dict[tuple[str, str], DisplacedPod]) -> None:
+        """Note what became of pods that were scheduled again."""
+        for entry in self.again.displaced:
+            was = before.get(entry.key)
+            if entry is was:
+                continue
+            event = self._cause.get(entry.key, self.event)
+            pod, step = f"{entry.namespace}/{entry.name}", entry.step
+            ref = self.workload_of(*entry.key)
+            if step is not None and step.node is not None:
+                self.steps.append(Step(event, Did.BOUND, pod, step.node))
+            elif step is not None:
+                # One that has waited before the first event does so still.
+                if (entry.pod.node or event is not None) and (
+                    was is None or was.outcome is not PodOutcome.PENDING
+                ):
+                    self.steps.append(Step(event, Did.PENDING, pod, why=step.message or None))
+            elif entry.outcome is PodOutcome.NOT_RECREATED:
+                if not self._is_daemon(entry):
+                    self.steps.append(Step(event, Did.NOT_RECREATED, pod, entry.pod.node, why=entry.why))
+                    if ref is not None:
+                        self.hit(ref).not_recreated += 1
+            elif ref is not None:
+                self.hit(ref).untried += 1
+
+    def _is_daemon(self, entry: DisplacedPod) -> bool:
+        """Return whether a pod goes with its node, as its DaemonSet means it."""
+        if entry.workload is not None:
+            return self.placed[entry.workload].workload.kind.kind == DAEMON_SET
+        known = self.facts.object_of(entry.pod)
+        return known is not None and known.of_daemon_set
+
+    def _note_preempted(self, gone: PreemptedPod) -> None:
+        pod, ref = gone.pod, self.workload_of(gone.pod.namespace, gone.pod.name)
+        self.leave([pod])
+        if ref is not None:
+            hit = self.hit(ref)
+            hit.evicted += 1
+            hit.lowest = min(hit.lowest, self.running(ref).total())
+        self.note(Did.EVICTED, pod=f"{pod.namespace}/{pod.name}", node=pod.node, why=f"for {gone.preemptor}")
+
+    def leave(self, pods: Iterable[PodOnNode]) -> None:
+        """Note that pods left their nodes."""
+        left = list(pods)
+        self.gone += left
+        self.budgets.note_gone(left)
+
+    def without_nodes(self) -> list[PodOnNode]:
+        """Return the pods that are bound to nodes which are not there."""
+        nodes = self.cluster.nodes
+        slots = {
+            slot for _, table in self.cluster.pod_tables() for slot in np.unique(table.rows().node).tolist()
+        }
+        there = set(nodes.order().tolist())
+        names = [nodes.name_of(slot) for slot in slots - there]
+        return self.cluster.pods_on(names) if names else []

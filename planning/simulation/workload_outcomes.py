@@ -1,0 +1,253 @@
+"""The outcome for each workload, counted from what was played, and judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planning.simulation.constraint_outcomes import constraint_outcomes
+from planning.simulation.daemon_pods import nodes_of_daemon
+from planning.simulation.disruption_budgets import RefusedEviction
+from planning.simulation.judge import WorkloadFacts, judge_workload, rank
+from planning.simulation.object_changes import MOST_SCHEDULED, ObjectChanges, ObjectOutcome, shown_ref
+from planning.simulation.outcome import Cause, ObjectChange, WorkloadOutcome
+from planning.simulation.played_cluster import Hit, PlayedCluster, cluster_of
+from planning.simulation.release_diff import WorkloadDiff
+from planning.simulation.rollout.courses import RolloutEnd
+from planning.simulation.scenario import ClusterState, Scenario
+from planning.simulation.survival import no_domains, survivals
+from policies.model.workload import Workload
+from policies.model.workload_ref import WorkloadRef
+from policies.pods.placement import DAEMON_SET, PlacementError, prepare
+from policies.scheduler.index import ClusterIndex, PodOnNode
+from policies.scheduler.request import SchedulingRequest
+
+#: How a rollout ends, as a cause.
+_ENDS: Final[Mapping[RolloutEnd, Cause]] = {
+    RolloutEnd.COMPLETE: Cause.FITS,
+    RolloutEnd.WAITS_FOR_DELETION: Cause.WAITS_FOR_DELETION,
+    RolloutEnd.PENDING: Cause.PENDING,
+    RolloutEnd.DEADLOCK: Cause.DEADLOCK,
+}
+#: The budgets of a cluster, as kubectl names them.
+_BUDGETS: Final = "poddisruptionbudgets"
+
+
+@dataclass(slots=True)
+class Start:
+    """The state before the events that an outcome is about."""
+
+    cluster: ClusterIndex  #: The cluster.
+    running: Callable[[WorkloadRef], Counter[str]]  #: Returns how many pods of a workload are on each node.
+    pending: Callable[[WorkloadRef], int]  #: Returns how many of them have no node.
+    request: Callable[[WorkloadRef], SchedulingRequest | None]  #: Returns its next pod; None without one.
+
+    @classmethod
+    def of(cls, state: ClusterState, played: PlayedCluster) -> Start:
+        """Return a cluster as it is, before it is played."""
+        cluster, owners, requests = (
+            cluster_of(state),
+            played.owners,
+            dict[WorkloadRef, SchedulingRequest | None](),
+        )
+
+        def running(ref: WorkloadRef) -> Counter[str]:
+            found = Counter[str]()
+            claimed = (key for key, owner in played.belongs.items() if owner == ref)
+            for namespace, name in {*owners.running.get(ref, ()), *claimed}:
+                table = cluster.pods_of(namespace)
+                row = None if table is None else table.find(name)
+                node = None if row is None or row.terminating else cluster.nodes.name_of(row.node)
+                if node is not None and cluster.nodes.find(node) is not None:
+                    found[node] += 1
+            return found
+
+        def request(ref: WorkloadRef) -> SchedulingRequest | None:
+            if ref not in requests:
+                requests[ref] = _next_pod(owners.object_of(ref), state, ref, played)
+            return requests[ref]
+
+        return cls(cluster, running, lambda ref: len(owners.waiting.get(ref, ())), request)
+
+    @classmethod
+    def played(cls, first: Start, played: PlayedCluster) -> Start:
+        """Return a cluster as it is after events, which stays so."""
+
+        def request(ref: WorkloadRef) -> SchedulingRequest | None:
+            now = played.objects.get(ref)
+            if now is not None:
+                return None if now.prepared is None else now.prepared.request
+            return first.request(ref)
+
+        return cls(played.cluster, played.running, played.pending, request)
+
+
+def _next_pod(
+    workload: Workload | None, state: ClusterState, ref: WorkloadRef, played: PlayedCluster
+) -> SchedulingRequest | None:
+    """Return the next pod of a workload; of one whose object is not known one like its pods."""
+    if workload is not None:
+        try:
+            return prepare(replace(workload, release=state.context.release), state.context).request
+        except PlacementError:
+            return None
+    for namespace, name in (*played.owners.running.get(ref, ()), *played.owners.waiting.get(ref, ())):
+        return played.again.replacement(PodOnNode(namespace, name, "", terminating=False))
+    return None
+
+
+class Counting:
+    """Counts what a scenario did to each workload."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        start: Start,
+        played: PlayedCluster,
+        objects: ObjectChanges,
+        refused: Sequence[RefusedEviction],
+        *,
+        drains: bool,
+    ) -> None:
+        self._scenario, self._start, self._played = scenario, start, played
+        self._objects, self._refused, self._drains = objects, refused, drains
+        scaling = played.scaling
+        nodes = () if scaling is None or scaling.scaled is None else scaling.scaled.nodes
+        self._new_nodes = {node.name for node in nodes}
+
+    def outcomes(
+        self, upcoming: Mapping[WorkloadRef, WorkloadDiff], *, complete: bool
+    ) -> tuple[WorkloadOutcome, ...]:
+        """Return the outcome for each workload that is changed, hit or asked for, the worst first."""
+        refs = dict.fromkeys((*self._objects.done, *self._played.hits, *self._waiting(), *self._named()))
+        found = (self._outcome(ref, upcoming.get(ref), complete=complete) for ref in refs)
+        return tuple(sorted(found, key=lambda each: (rank(each.verdict), each.ref)))
+
+    def _named(self) -> Iterator[WorkloadRef]:
+        for ref in self._scenario.workloads or ():
+            yield ref._replace(kind=ref.kind.partition(".")[0])
+
+    def _waiting(self) -> tuple[WorkloadRef, ...]:
+        """Return the workloads whose pods wait, where nothing else is asked."""
+        if self._scenario.events or self._scenario.each or self._scenario.workloads:
+            return ()
+        return tuple(self._played.owners.waiting)
+
+    def _outcome(self, ref: WorkloadRef, upcoming: WorkloadDiff | None, *, complete: bool) -> WorkloadOutcome:
+        played, start = self._played, self._start
+        changed, now = self._objects.done.get(ref), played.objects.get(ref)
+        workload = played.object_of(ref) if now is None else now.workload
+        known = workload or (None if changed is None else changed.before)
+        before, after = start.running(ref), played.running(ref)
+        hit = played.hits.get(ref) or Hit(lowest=after.total())
+        is_new = changed is not None and changed.before is None and not before
+        request_before = None if is_new else start.request(ref)
+        request = request_before
+        if now is not None:
+            request = None if now.prepared is None else now.prepared.request
+        shown = request or request_before
+        refused = [each for each in self._refused if self._of(each) == ref]
+        outcome = WorkloadOutcome(
+            ref=shown_ref(ref, known),
+            change=ObjectChange.NONE if changed is None else changed.change,
+            wanted=self._wanted(ref, known, request),
+            before=before.total(),
+            lowest=min(hit.lowest, before.total(), after.total()),
+            after=after.total(),
+            updated=self._updated(ref),
+            on_new_nodes=sum(count for node, count in after.items() if node in self._new_nodes),
+            pending_before=start.pending(ref),
+            pending=played.pending(ref),
+            lost=hit.lost,
+            evicted=hit.evicted,
+            not_recreated=hit.not_recreated,
+            not_tried=hit.untried + (0 if changed is None else changed.untried),
+            budgets=()
+            if shown is None
+            else played.budgets.outcomes(ref.namespace, shown.pod.labels, refused),
+            constraints=constraint_outcomes(
+                request_before,
+                request,
+                start.cluster,
+                played.cluster,
+                {} if changed is None else changed.peaks,
+            ),
+            survival=()
+            if shown is None or known is None or known.kind.is_pod or known.kind.kind == DAEMON_SET
+            else survivals(
+                shown,
+                None if is_new else before,
+                after,
+                start.cluster,
+                played.cluster,
+                extra_domains=self._extra(shown),
+            ),
+            next=upcoming,
+            verdicts=(),
+        )
+        facts = self._facts(ref, changed, refused, complete=complete)
+        return replace(outcome, verdicts=judge_workload(outcome, facts))
+
+    def _of(self, refused: RefusedEviction) -> WorkloadRef | None:
+        return self._played.workload_of(refused.pod.namespace, refused.pod.name)
+
+    def _extra(self, request: SchedulingRequest) -> Callable[[str], Collection[str] | None]:
+        scaling = self._played.scaling
+        if scaling is None:
+            return no_domains
+        return lambda key: scaling.autoscaler.domains(key, request.pod)
+
+    def _wanted(
+        self, ref: WorkloadRef, workload: Workload | None, request: SchedulingRequest | None
+    ) -> int | None:
+        if workload is not None and workload.kind.kind == DAEMON_SET and request is not None:
+            return len(nodes_of_daemon(self._played.simulation.evaluate(request)))
+        if ref.kind == DAEMON_SET:
+            # Its object is not known: its pods that are left are on the nodes that it is for.
+            return self._played.running(ref).total() + self._played.pending(ref)
+        return self._played.wanted(ref)
+
+    def _updated(self, ref: WorkloadRef) -> int | None:
+        now = self._played.objects.get(ref)
+        if now is None or now.updated is None:
+            return None
+        return sum(name in now.updated for name, _ in self._played.running_pods(ref))
+
+    def _facts(
+        self,
+        ref: WorkloadRef,
+        changed: ObjectOutcome | None,
+        refused: Sequence[RefusedEviction],
+        *,
+        complete: bool,
+    ) -> WorkloadFacts:
+        played, now = self._played, self._played.objects.get(ref)
+        workload, hit = played.object_of(ref), played.hits.get(ref)
+        waiting = played.waiting_pods(ref)
+        names = [entry.name for entry in waiting]
+        message = next((entry.step.message for entry in waiting if entry.step is not None), "")
+        if now is not None:
+            names += [pod.name for pod in now.waiting]
+        rollout = None if changed is None else changed.rollout
+        if rollout is not None and not message and now is not None and now.waiting:
+            message = rollout.courses.likely.message
+        untried = changed is not None and bool(changed.untried)
+        unfinished = Cause.NOT_TRIED if untried else None if complete else Cause.STOPPED
+        return WorkloadFacts(
+            refused="" if changed is None or not changed.errors else str(changed.errors[0]),
+            rollout=None if rollout is None or rollout.scaled else _ENDS[rollout.courses.likely.outcome],
+            in_order=workload is not None and workload.is_ordered,
+            pending=tuple(names),
+            message=message,
+            evictions=tuple(refused),
+            drained=self._drains,
+            new_nodes=len(self._new_nodes),
+            unread=(_BUDGETS,)
+            if hit is not None and hit.evicted and self._drains and not played.budgets.known
+            else (),
+            unfinished=unfinished,
+            limit=f"{MOST_SCHEDULED:,} pods of one scenario" if untried else "",
+            allow_missing=self._scenario.allow_missing,
+        )
