@@ -110,7 +110,7 @@ class KnownPods:
             gone: The namespace and name of pods that have left their node; one of the name is another one.
         """
         self.running.read_all()
-        played = copy(self)
+        played: KnownPods = copy(self)
         played._pending, played._shown = {}, True
         for namespace, pod in waiting:
             played._pending.setdefault(namespace, {})[pod.name] = pod
