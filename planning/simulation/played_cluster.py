@@ -267,23 +267,22 @@ class PlayedCluster:
 
     def running_pods(self, ref: WorkloadRef) -> Iterator[tuple[str, str]]:
         """Yield the name and the node of each pod of a workload that runs on a node that is there."""
-        nodes = self.cluster.nodes
+        cluster = self.cluster
         for namespace, name in sorted(self._keys(ref)):
-            table = self.cluster.pods_of(namespace)
-            row = None if table is None else table.find(name)
-            if row is None or row.terminating:
-                continue
-            node = nodes.name_of(row.node)
-            if nodes.find(node) is not None:
+            if (node := cluster.node_of(namespace, name)) is not None:
                 yield name, node
 
+    def waiting(self) -> dict[WorkloadRef | None, list[DisplacedPod]]:
+        """Return the pods that wait by their workload, but for those of its rollout."""
+        found: dict[WorkloadRef | None, list[DisplacedPod]] = {}
+        for entry in self.again.displaced:
+            if entry.outcome is PodOutcome.PENDING:
+                found.setdefault(self.workload_of(*entry.key), []).append(entry)
+        return found
+
     def waiting_pods(self, ref: WorkloadRef) -> list[DisplacedPod]:
-        """Return the pods of a workload that wait, but for those of its rollout."""
-        return [
-            entry
-            for entry in self.again.displaced
-            if entry.outcome is PodOutcome.PENDING and self.workload_of(*entry.key) == ref
-        ]
+        """Return the same of one workload."""
+        return self.waiting().get(ref, [])
 
     def pending(self, ref: WorkloadRef) -> int:
         """Return how many pods of a workload have no node."""

@@ -54,15 +54,9 @@ class Start:
         )
 
         def running(ref: WorkloadRef) -> Counter[str]:
-            found = Counter[str]()
             claimed = (key for key, owner in played.belongs.items() if owner == ref)
-            for namespace, name in {*owners.running.get(ref, ()), *claimed}:
-                table = cluster.pods_of(namespace)
-                row = None if table is None else table.find(name)
-                node = None if row is None or row.terminating else cluster.nodes.name_of(row.node)
-                if node is not None and cluster.nodes.find(node) is not None:
-                    found[node] += 1
-            return found
+            nodes = (cluster.node_of(*key) for key in {*owners.running.get(ref, ()), *claimed})
+            return Counter(node for node in nodes if node is not None)
 
         def request(ref: WorkloadRef) -> SchedulingRequest | None:
             if ref not in requests:
@@ -81,7 +75,13 @@ class Start:
                 return None if now.prepared is None else now.prepared.request
             return first.request(ref)
 
-        return cls(played.cluster, played.running, played.pending, request)
+        waiting = played.waiting()
+
+        def pending(ref: WorkloadRef) -> int:
+            now = played.objects.get(ref)
+            return len(waiting.get(ref, ())) + (0 if now is None else len(now.waiting))
+
+        return cls(played.cluster, played.running, pending, request)
 
 
 def _next_pod(
@@ -116,6 +116,7 @@ class Counting:
         scaling = played.scaling
         nodes = () if scaling is None or scaling.scaled is None else scaling.scaled.nodes
         self._new_nodes = {node.name for node in nodes}
+        self._left = played.waiting()
 
     def outcomes(
         self, upcoming: Mapping[WorkloadRef, WorkloadDiff], *, complete: bool
@@ -159,7 +160,7 @@ class Counting:
             updated=self._updated(ref),
             on_new_nodes=sum(count for node, count in after.items() if node in self._new_nodes),
             pending_before=start.pending(ref),
-            pending=played.pending(ref),
+            pending=len(self._left.get(ref, ())) + (0 if now is None else len(now.waiting)),
             lost=hit.lost,
             evicted=hit.evicted,
             not_recreated=hit.not_recreated,
@@ -206,7 +207,7 @@ class Counting:
             return len(nodes_of_daemon(self._played.simulation.evaluate(request)))
         if ref.kind == DAEMON_SET:
             # Its object is not known: its pods that are left are on the nodes that it is for.
-            return self._played.running(ref).total() + self._played.pending(ref)
+            return self._played.running(ref).total() + len(self._left.get(ref, ()))
         return self._played.wanted(ref)
 
     def _updated(self, ref: WorkloadRef) -> int | None:
@@ -225,7 +226,7 @@ class Counting:
     ) -> WorkloadFacts:
         played, now = self._played, self._played.objects.get(ref)
         workload, hit = played.object_of(ref), played.hits.get(ref)
-        waiting = played.waiting_pods(ref)
+        waiting = self._left.get(ref, [])
         names = [entry.name for entry in waiting]
         message = next((entry.step.message for entry in waiting if entry.step is not None), "")
         if now is not None:

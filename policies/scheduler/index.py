@@ -185,6 +185,12 @@ class ClusterIndex(IndexedObjects):
             found = self._pods_in(namespace).selected(selector)
             return sorted(SelectedPod(name, self.nodes.name_of(slot), labels) for name, slot, labels in found)
 
+    def node_of(self, namespace: str, name: str) -> str | None:
+        """Return the node of a pod; None for one that is gone, is being deleted, or whose node is gone."""
+        table = self._pods.get(namespace)
+        slot = None if table is None else table.node_of(name)
+        return None if slot is None else self.nodes.name_if_there(slot)
+
     def unbind(self, namespace: str, selector: LabelSelector) -> None:
         """Remove the selected pods of a namespace; of a fork, the namespace that it was made for."""
         with self._lock:

@@ -258,6 +258,11 @@ class NodeTable:
         """Return the name of the node of a slot, known or not."""
         return self._slot_names[slot]
 
+    def name_if_there(self, slot: int) -> str | None:
+        """Return the name of the node of a slot; None for one that is not known."""
+        node = self._nodes[slot]
+        return None if node is None else node.name
+
     def label_keys(self) -> KeysView[str]:
         """Return the keys of the labels that nodes carry; they change with the table."""
         return self._carriers.keys()

@@ -162,6 +162,11 @@ class PodTable:
         slot = self._slots.get(name)
         return None if slot is None else PodFields(*(column.data[slot].item() for column in self._columns))
 
+    def node_of(self, name: str) -> int | None:
+        """Return the slot of the node of a pod; None for one that is unknown, or is being deleted."""
+        slot = self._slots.get(name)
+        return None if slot is None or self._terminating.data[slot] else self._node.data[slot]
+
     def update(self, name: str, before: PodRow, row: PodRow) -> None:
         """Change what changes of a known pod with time."""
         if self._followed and before.terminating != row.terminating:
