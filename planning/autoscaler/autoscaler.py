@@ -20,12 +20,13 @@ from planning.simulation.autoscaled import (
     KeptNode,
     Loop,
     NewNode,
+    RemovedNode,
     Unhelped,
     WhyKept,
     WhyRemoved,
 )
 from planning.simulation.cluster_simulation import QueuedPod, never
-from planning.simulation.node_source import Budgets, GroupRoom, LeavingNode, NewNodes, NodePod, Removal
+from planning.simulation.node_source import Budgets, GroupRoom, NewNodes, NodePod, Removal
 from policies.config.node_groups import AutoscalerSettings, ScaleDownSettings
 from policies.model.pod import Pod
 from policies.model.taints import SCHEDULING_EFFECTS, first_untolerated
@@ -91,13 +92,7 @@ class Removals:
     before: frozenset[str] = frozenset()  #: The nodes that were unneeded in the round before.
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:
-        """Return which nodes are removed next, of a cluster that has lost those of the rounds before.
-
-        Args:
-            cluster: The cluster, which stays as it is.
-            pods: The pods of each node.
-            budgets: What PodDisruptionBudgets allow, which the evictions are taken from.
-        """
+        """Return which nodes are removed next: see ``NodeRemovals``."""
         loop = find_unneeded(
             cluster, self.groups, self.settings, pods, budgets, before=self.before, most_tried=self.left
         )
@@ -115,12 +110,12 @@ class Removals:
         ]
         return Removal(
             nodes=tuple(
-                LeavingNode(
+                RemovedNode(
                     name=each.name,
                     group=each.group,
                     why=WhyRemoved.UNDERUTILIZED if each.places else WhyRemoved.EMPTY,
                     utilization=each.utilization,
-                    moved=tuple(each.places),
+                    pods=tuple(each.places),
                 )
                 for each in taken
             ),
@@ -220,12 +215,7 @@ class ClusterAutoscaler:
         return replace(self, groups=groups)
 
     def removals(self, choose: TieBreaker, most_tried: int) -> Removals:
-        """Return the nodes that it removes, round after round.
-
-        Args:
-            choose: Chooses one of several nodes that are as good, by their names.
-            most_tried: Pods that are tried elsewhere until no further node is looked at.
-        """
+        """Return the nodes that it removes, round after round: see ``NodeSource``."""
         return Removals(self.groups, self.settings.scale_down, choose, most_tried)
 
     def nodes_for(
@@ -235,16 +225,10 @@ class ClusterAutoscaler:
         choose: TieBreaker,
         stop: Callable[[], bool] = never,
     ) -> NewNodes:
-        """Return the nodes added for pending pods, before any of them is ready.
+        """Return the nodes added for pending pods, before any of them is ready: see ``NodeSource``.
 
         Nodes take minutes to come, and loops seconds: pods are put on nodes that are coming by the filters
         alone, as Cluster Autoscaler does, and only nodes for the others are added.
-
-        Args:
-            cluster: The cluster, with the pods that have a node.
-            pods: The pods that have none.
-            choose: Chooses one of several options that are equally good, by their groups.
-            stop: Whether to end before the next loop.
         """
         grouped = group_pods(pods)
         facts = ClusterFacts(cluster, grouped)

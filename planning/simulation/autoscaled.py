@@ -225,11 +225,11 @@ class RemovedNode:
 
     name: str  #: Its name.
     group: str  #: Its node group or NodePool.
-    round: Count  #: The round in which it goes, from 1 on; those of one round go together.
+    round: Count = 0  #: The round in which it goes, from 1 on; those of one round go together.
     why: WhyRemoved  #: What makes the autoscaler remove it.
     #: The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends
     #: on it.
-    utilization: float | None
+    utilization: float | None = None
     pods: tuple[str, ...]  #: The pods that go elsewhere, as namespace/name.
     #: The node that comes in the place of those of its round; null without one.
     replaced_by: NewNode | None = None

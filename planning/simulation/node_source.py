@@ -17,8 +17,8 @@ from planning.simulation.autoscaled import (
     Loop,
     NewNode,
     RelaxedPreference,
+    RemovedNode,
     Unhelped,
-    WhyRemoved,
 )
 from planning.simulation.cluster_simulation import QueuedPod, never
 from policies.model.deletion_facts import DisruptionFacts
@@ -117,22 +117,11 @@ class Budgets:
                 self._left[number] -= 1
 
 
-class LeavingNode(NamedTuple):
-    """A node that is removed."""
-
-    name: str  #: Its name.
-    group: str  #: Its node group or NodePool.
-    why: WhyRemoved  #: What makes the autoscaler remove it.
-    #: The share of its CPU or memory that its pods request; None where nothing depends on it.
-    utilization: float | None
-    moved: tuple[str, ...]  #: The pods that go elsewhere, by their names.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
     """Removals that an autoscaler makes at once."""
 
-    nodes: tuple[LeavingNode, ...]  #: The nodes that it removes; none if it removes nothing.
+    nodes: tuple[RemovedNode, ...]  #: The nodes that it removes; none if it removes nothing.
     kept: Sequence[KeptNode]  #: The nodes that stay.
     taint: Taint  #: The taint of those that go, until they are gone.
     replacement: NewNode | None = None  #: The node that comes first; None without one.

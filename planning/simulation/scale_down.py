@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Final
 
 from planning.simulation.autoscaled import KeptNode, RemovedNode, ScaledDown, WhyKept
@@ -128,89 +130,57 @@ def scale_down(
         workloads: The given workloads, whose pods are replaced as they define.
         most_tried: Pods that are tried elsewhere until no further node is looked at.
     """
-    return _Run(simulation, autoscaler, context, workloads, running).run(queue, most_tried)
+    # These pods are not those of the queue, of which each step is told.
+    simulation.on_step = unnoticed
+    again = Rescheduling(simulation, PodFacts(simulation.cluster, workloads, running), context)
+    # The time is not known of a snapshot: it is later than all that it has.
+    now = max((seconds_of(known.created) for _, known in running.items()), default=0.0)
+    pods, start, removed = NodePods(simulation, again, now=now), simulation.fork(), list[RemovedNode]()
+    rounds = autoscaler.removals(simulation.choose, most_tried)
+    for done in count():
+        found = rounds.next(simulation.cluster, pods.by_node(), pods.budgets())
+        stopped = simulation.stop()
+        if not found.nodes or done == MOST_ROUNDS or stopped:
+            break
+        removed += (replace(each, round=done + 1, replaced_by=found.replacement) for each in found.nodes)
+        _remove(found, simulation, again, pods)
+    evicted = again.displaced
+    touched = (
+        QueuedPod(entry.name, request)
+        for entry in evicted
+        if (request := again.request_of(entry)) is not None
+    )
+    counted, all_counted = different_pods([*touched, *queue])
+    return ScaledDown(
+        autoscaler=autoscaler.name,
+        rounds=done,
+        removed=tuple(removed),
+        # What would go next stays where it was not played to the end.
+        kept=(
+            *found.kept,
+            *(KeptNode(name=each.name, group=each.group, why=WhyKept.UNNEEDED) for each in found.nodes),
+        ),
+        evicted=evicted,
+        domains=domain_changes(counted, count_domains(counted, start), simulation),
+        all_domains=all_counted,
+        complete=not found.nodes and rounds.left > 0 and not stopped,
+        stopped=stopped,
+        not_modeled=(*rounds.not_modeled, *(() if start.cluster.knows(BUDGET) else (_NO_BUDGETS,))),
+    )
 
 
-class _Run:
-    """Removes nodes of one cluster."""
-
-    def __init__(
-        self,
-        simulation: ClusterSimulation,
-        autoscaler: NodeSource,
-        context: AdmissionContext,
-        workloads: Sequence[PreparedPod],
-        running: PodObjects,
-    ) -> None:
-        self._simulation, self._autoscaler = simulation, autoscaler
-        # These pods are not those of the queue, of which each step is told.
-        simulation.on_step = unnoticed
-        facts = PodFacts(simulation.cluster, workloads, running)
-        self._again = Rescheduling(simulation, facts, context)
-        created = (known.created for _, known in running.items())
-        # The time is not known of a snapshot: it is later than all that it has.
-        now = max(map(seconds_of, created), default=0.0)
-        self._pods = NodePods(simulation, self._again, now=now)
-
-    def run(self, queue: Sequence[QueuedPod], most_tried: int) -> ScaledDown:
-        """Remove nodes until none is unneeded."""
-        start, removed = self._simulation.fork(), list[RemovedNode]()
-        rounds, done = self._autoscaler.removals(self._simulation.choose, most_tried), 0
-        while True:
-            found = rounds.next(self._simulation.cluster, self._pods.by_node(), self._pods.budgets())
-            stopped = self._simulation.stop()
-            if not found.nodes or done == MOST_ROUNDS or stopped:
-                break
-            done += 1
-            for node in found.nodes:
-                removed.append(
-                    RemovedNode(
-                        name=node.name,
-                        group=node.group,
-                        round=done,
-                        why=node.why,
-                        utilization=node.utilization,
-                        pods=node.moved,
-                        replaced_by=found.replacement,
-                    )
-                )
-            self._remove(found)
-        evicted = self._again.displaced
-        touched = (
-            QueuedPod(entry.name, request)
-            for entry in evicted
-            if (request := self._again.request_of(entry)) is not None
-        )
-        counted, all_counted = different_pods([*touched, *queue])
-        return ScaledDown(
-            autoscaler=self._autoscaler.name,
-            rounds=done,
-            removed=tuple(removed),
-            # What would go next stays where it was not played to the end.
-            kept=(
-                *found.kept,
-                *(KeptNode(name=e.name, group=e.group, why=WhyKept.UNNEEDED) for e in found.nodes),
-            ),
-            evicted=evicted,
-            domains=domain_changes(counted, count_domains(counted, start), self._simulation),
-            all_domains=all_counted,
-            complete=not found.nodes and rounds.left > 0 and not stopped,
-            stopped=stopped,
-            not_modeled=(*rounds.not_modeled, *(() if start.cluster.knows(BUDGET) else (_NO_BUDGETS,))),
-        )
-
-    def _remove(self, found: Removal) -> None:
-        """Take nodes away: their pods are evicted from tainted nodes, and scheduled again before these go."""
-        simulation, names = self._simulation, [node.name for node in found.nodes]
-        if found.replacement is not None:
-            simulation.put(found.replacement.node)
-        for name in names:
-            if (node := simulation.cluster.nodes.find(name)) is not None:
-                simulation.taint(node, found.taint)
-        tied, moving = list[PodOnNode](), list[PodOnNode]()
-        for pod in self._pods.on(names):
-            (tied if pod.is_tied else moving).append(pod.pod)
-        simulation.evict(tied)
-        self._again.schedule(simulation.evict(moving))
-        for name in names:
-            simulation.lose(name)
+def _remove(found: Removal, simulation: ClusterSimulation, again: Rescheduling, pods: NodePods) -> None:
+    """Take nodes away: their pods are evicted from tainted nodes, and scheduled again before these go."""
+    names = [node.name for node in found.nodes]
+    if found.replacement is not None:
+        simulation.put(found.replacement.node)
+    for name in names:
+        if (node := simulation.cluster.nodes.find(name)) is not None:
+            simulation.taint(node, found.taint)
+    tied, moving = list[PodOnNode](), list[PodOnNode]()
+    for pod in pods.on(names):
+        (tied if pod.is_tied else moving).append(pod.pod)
+    simulation.evict(tied)
+    again.schedule(simulation.evict(moving))
+    for name in names:
+        simulation.lose(name)

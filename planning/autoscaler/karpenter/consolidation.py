@@ -21,9 +21,9 @@ from planning.autoscaler.karpenter.candidates import (
 )
 from planning.autoscaler.karpenter.node_pool import InstanceType, NodePool
 from planning.autoscaler.karpenter.provisioning import NewClaim, Provisioner, launched
-from planning.simulation.autoscaled import KeptNode, WhyKept, WhyRemoved
+from planning.simulation.autoscaled import KeptNode, RemovedNode, WhyKept, WhyRemoved
 from planning.simulation.cluster_simulation import QueuedPod, never
-from planning.simulation.node_source import Budgets, LeavingNode, NodePod, Removal
+from planning.simulation.node_source import Budgets, NodePod, Removal
 from policies.model.cluster_kinds import POD
 from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.scheduler.binding import TieBreaker
@@ -53,13 +53,7 @@ class Consolidations:
     left: int  #: How many more pods are tried elsewhere.
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:
-        """Return which nodes are removed next, of a cluster that has lost those of the rounds before.
-
-        Args:
-            cluster: The cluster, which stays as it is.
-            pods: The pods of each node.
-            budgets: What PodDisruptionBudgets allow.
-        """
+        """Return which nodes are removed next: see ``NodeRemovals``."""
         kept, candidates = list[KeptNode](), list[ConsolidationCandidate]()
         for node in sorted(cluster.nodes.listed(), key=lambda node: node.name):
             found = candidate(node, pods.get(node.name, ()), self.pools, budgets)
@@ -161,12 +155,11 @@ class Consolidations:
         coming = launched([] if claim is None else [claim], cluster, self.choose)
         return Removal(
             nodes=tuple(
-                LeavingNode(
+                RemovedNode(
                     name=each.node.name,
                     group=each.pool.name,
                     why=why,
-                    utilization=None,
-                    moved=tuple(pod.name for pod in each.moving),
+                    pods=tuple(pod.name for pod in each.moving),
                 )
                 for each in candidates
             ),

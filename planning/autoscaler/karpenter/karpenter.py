@@ -132,12 +132,7 @@ class Karpenter:
         return replace(self, pools=pools, types=tuple(lasting.values()))
 
     def removals(self, choose: TieBreaker, most_tried: int) -> Consolidations:
-        """Return the nodes that it removes, round after round.
-
-        Args:
-            choose: Chooses one of several domains or zones that are equally good.
-            most_tried: Pods that are tried elsewhere until no further node is looked at.
-        """
+        """Return the nodes that it removes, round after round: see ``NodeSource``."""
         return Consolidations(self.pools, self.types, choose, most_tried)
 
     def nodes_for(
@@ -147,14 +142,7 @@ class Karpenter:
         choose: TieBreaker,
         stop: Callable[[], bool] = never,
     ) -> NewNodes:
-        """Return the nodes of one round: those that Karpenter adds at once for all pods that wait.
-
-        Args:
-            cluster: The cluster, with the pods that have a node.
-            pods: The pods that have none.
-            choose: Chooses one of several domains or zones that are equally good.
-            stop: Whether to end before the next pod.
-        """
+        """Return the nodes of one round, added at once for all pods that wait: see ``NodeSource``."""
         waiting = list(pods)
         if not waiting:
             return NewNodes(loops=(), nodes=(), unhelped=(), complete=True)
