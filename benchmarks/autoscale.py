@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
-from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.node_group import ScaledGroup
-from planning.autoscaler.sources import AutoscalerReader
+from planning.autoscaler.sources import AutoscalerReader, deduce
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.node_source import NodeSource
 from planning.simulation.scale_down import scale_down

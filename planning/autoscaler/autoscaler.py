@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from planning.autoscaler.cluster_facts import ClusterFacts
-from planning.autoscaler.eviction_trial import TO_BE_DELETED
 from planning.autoscaler.node_group import ScaledGroup
 from planning.autoscaler.packing import Packing
 from planning.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup, group_pods
 from planning.autoscaler.scale_up import Considered, best_options, consider, scale_up
-from planning.autoscaler.unneeded import UnneededNode, find_unneeded
+from planning.autoscaler.unneeded import TO_BE_DELETED, UnneededNode, find_unneeded
 from planning.simulation.autoscaled import (
     DAEMONS,
     AutoscalerName,

@@ -5,16 +5,17 @@ The door of this package: who has a ``NodeSource`` of it needs nothing else of i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
-from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, NOT_MODELED, KarpenterReader
-from planning.autoscaler.node_group import ScaledGroup, described_amounts
+from planning.autoscaler.node_group import GroupOrigin, ScaledGroup, described_amounts, least_amounts
+from planning.autoscaler.scale_up import MOST_NODES
 from planning.simulation.node_source import NodeSource
 from policies.config.form import read
-from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups
+from policies.config.node_groups import AutoscalerSettings, CloudProvider, GroupEntry, NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
@@ -28,10 +29,10 @@ from policies.manifests.fields import (
     text_member,
     unsupported_value,
 )
-from policies.model.node import Node
-from policies.model.scaling import KARPENTER_GROUP
+from policies.model.node import Node, without_transient
+from policies.model.scaling import KARPENTER_GROUP, KARPENTER_NODE_LABEL
 from policies.model.taints import Taint
-from policies.model.topology_keys import ZONE
+from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE, ZONE
 from policies.scheduler.index import ClusterIndex
 
 #: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
@@ -44,6 +45,20 @@ NONE_DEDUCED: Final = "the cluster has no node of a node group"
 BOTH: Final = "NodePools are Karpenter's, the other groups Cluster Autoscaler's: give those of one of them"
 #: How the API groups of Karpenter's providers start.
 _OF_PROVIDERS: Final = "karpenter."
+#: The labels of managed groups, with the provider whose they are.
+_POOL_LABELS: Final = {
+    "eks.amazonaws.com/nodegroup": CloudProvider.AWS,
+    "alpha.eksctl.io/nodegroup-name": CloudProvider.AWS,
+    "cloud.google.com/gke-nodepool": CloudProvider.GCE,
+    "kubernetes.azure.com/agentpool": CloudProvider.AZURE,
+    "agentpool": CloudProvider.AZURE,
+}
+#: What the nodes carry that Cluster Autoscaler does not add: those of a control plane and of Karpenter.
+_NOT_SCALED: Final = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    KARPENTER_NODE_LABEL,
+)
 
 
 def _kind_of(value: object) -> tuple[str, str]:
@@ -73,7 +88,6 @@ class AutoscalerReader:
 
     def __init__(self, cluster: ClusterIndex) -> None:
         self._cluster = cluster
-        self._groups: list[ScaledGroup] = []
         self._document: NodeGroups | None = None
         self._karpenter = KarpenterReader()
 
@@ -85,23 +99,15 @@ class AutoscalerReader:
             document = read(NodeGroups, value, found)
             if self._document is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
-            elif document is not None and not found.errors:
+            elif not found.errors:
                 self._document = document
-                for position, entry in enumerate(document.groups):
-                    group = _group_of(entry, self._cluster)
-                    self._add(group, FieldPath(("groups",)).index(position).child("name"), found)
         elif api_group == KARPENTER_GROUP or kind == OwnKind.INSTANCE_TYPES:
             self._karpenter.take(value, found)
         elif not is_node_class(value):
             found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), DESCRIBED, NOT_MODELED))
-        if self._karpenter.has_pools and self._groups:
+        if self._karpenter.has_pools and self._document is not None:
             found.add(invalid_value(FieldPath(("kind",)), kind, BOTH, NOT_MODELED))
         return found.errors
-
-    def _add(self, group: ScaledGroup, path: FieldPath, found: ErrorList) -> None:
-        if any(group.name == other.name for other in self._groups):
-            found.add(duplicate_value(path, group.name, NAME_TAKEN))
-        self._groups.append(group)
 
     def autoscaler(self) -> NodeSource:
         """Return the autoscaler that the documents describe.
@@ -111,9 +117,10 @@ class AutoscalerReader:
         """
         if self._karpenter.has_pools:
             return self._karpenter.karpenter(self._cluster)
-        if not self._groups:
+        if self._document is None:
             raise DocumentError([NO_GROUP])
-        return ClusterAutoscaler(groups=tuple(self._groups), settings=self._document or AutoscalerSettings())
+        groups = tuple(_group_of(entry, self._cluster) for entry in self._document.groups)
+        return ClusterAutoscaler(groups=groups, settings=self._document)
 
 
 def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> NodeSource:
@@ -135,18 +142,6 @@ def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) ->
     return reader.autoscaler()
 
 
-def deduced(cluster: ClusterIndex) -> NodeSource:
-    """Return Cluster Autoscaler with the node groups that the nodes of a cluster show.
-
-    Raises:
-        DocumentError: No node is in a group.
-    """
-    found = deduce(cluster)
-    if not found.groups:
-        raise DocumentError([NONE_DEDUCED])
-    return found
-
-
 def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:
     labels = {**entry.labels, **({ZONE: entry.zone} if entry.zone else {})}
     allocatable, capacity = described_amounts(entry)
@@ -163,3 +158,78 @@ def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:
         min_size=entry.min_size,
         nodes=nodes,
     )
+
+
+class _Shape(NamedTuple):
+    pool: str
+    zone: str
+    labels: frozenset[tuple[str, str]]
+    taints: tuple[Taint, ...]
+    cpu: int
+
+
+def deduce(cluster: ClusterIndex) -> ClusterAutoscaler:
+    """Return the node groups that the nodes of a cluster show, one for each zone, by their names.
+
+    Of a group nobody knows how many nodes it may have: as many as one scale-up may add. What its nodes have
+    besides what is allocatable is not known either.
+
+    Raises:
+        DocumentError: No node is in a group.
+    """
+    nodes = [without_transient(node) for node in cluster.nodes.listed()]
+    karpenter = sum(KARPENTER_NODE_LABEL in node.labels for node in nodes)
+    nodes = [node for node in nodes if not any(key in node.labels for key in _NOT_SCALED)]
+    own = _own_labels(nodes)
+    if not nodes:
+        raise DocumentError([NONE_DEDUCED])
+    shapes: dict[_Shape, list[Node]] = {}
+    for node in nodes:
+        shapes.setdefault(_shape(node, own), []).append(node)
+    keys = {key for node in nodes for key in node.labels}
+    provider = next((found for key, found in _POOL_LABELS.items() if key in keys), CloudProvider.OTHER)
+    groups = sorted(_groups(shapes), key=lambda group: group.name)
+    settings = AutoscalerSettings(cloud_provider=provider)
+    return ClusterAutoscaler(groups=tuple(groups), settings=settings, karpenter_nodes=karpenter)
+
+
+def _own_labels(nodes: Sequence[Node]) -> frozenset[str]:
+    """Return the keys of labels that tell nodes apart: of more than one node, each has another value."""
+    carriers, values = Counter[str](), set[tuple[str, str]]()
+    for node in nodes:
+        carriers.update(node.labels.keys())
+        values.update(node.labels.items())
+    distinct = Counter(key for key, _ in values)
+    zones = {ZONE, *_POOL_LABELS}
+    own = {
+        key for key, count in carriers.items() if count > 1 and distinct[key] == count and key not in zones
+    }
+    return frozenset({HOSTNAME, *own})
+
+
+def _shape(node: Node, own: frozenset[str]) -> _Shape:
+    labels = frozenset((key, value) for key, value in node.labels.items() if key not in own)
+    pool = next((node.labels[key] for key in _POOL_LABELS if key in node.labels), "")
+    return _Shape(pool, node.labels.get(ZONE, ""), labels, node.taints, node.allocatable.get("cpu", 0))
+
+
+def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[ScaledGroup]:
+    taken = Counter[str]()
+    for shape, nodes in shapes.items():
+        labels = dict(shape.labels)
+        parts = (shape.pool or labels.get(INSTANCE_TYPE, "") or "nodes", shape.zone)
+        name = "-".join(filter(None, parts))
+        taken[name] += 1
+        name = name if taken[name] == 1 else f"{name}-{taken[name]}"
+        # Nodes of one kind differ by some memory.
+        least = least_amounts(nodes)
+        template = Node(name, labels, shape.taints, unschedulable=False, allocatable=least)
+        yield ScaledGroup(
+            name=name,
+            template=template,
+            capacity=least,
+            size=len(nodes),
+            max_size=len(nodes) + MOST_NODES,
+            nodes=frozenset(node.name for node in nodes),
+            origin=GroupOrigin.MANAGED if shape.pool else GroupOrigin.DEDUCED,
+        )

@@ -49,7 +49,7 @@ class Autoscale:
 
         try:
             if self.source == DEDUCED:
-                return sources.deduced(cluster)
+                return sources.deduce(cluster)
             return sources.read_autoscaler(self._objects(self.source), cluster)
         except DocumentError as error:
             # The others have their file and line.

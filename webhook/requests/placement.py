@@ -173,7 +173,7 @@ def autoscaler_of(
     if len(found.errors) > before:
         return None
     try:
-        return sources.deduced(cluster) if isinstance(field, str) else reader.autoscaler()
+        return sources.deduce(cluster) if isinstance(field, str) else reader.autoscaler()
     except DocumentError as error:
         why = " ".join(error.problems)
         if isinstance(field, str):

@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
-from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.node_group import GroupOrigin
-from planning.autoscaler.sources import read_autoscaler
+from planning.autoscaler.sources import deduce, read_autoscaler
 from policies.config.node_groups import CloudProvider, Expander
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError

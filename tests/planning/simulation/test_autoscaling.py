@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from planning.autoscaler.deduced_groups import deduce
+from planning.autoscaler.sources import deduce
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
 from planning.what_if import simulate_text

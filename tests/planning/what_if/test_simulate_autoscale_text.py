@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from planning.autoscaler.autoscaler import ClusterAutoscaler
-from planning.autoscaler.deduced_groups import deduce
 from planning.autoscaler.node_group import ScaledGroup
+from planning.autoscaler.sources import deduce
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PlannedActions, simulate_queue
 from planning.what_if import simulate_text
