@@ -19,7 +19,7 @@ from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
 from policies.scheduler.index import ClusterIndex
-from webhook.admission.budget import usable_s
+from webhook.admission.review import usable_s
 
 WORKLOADS, NAMESPACES, NODES = 10_000, 500, 100
 ZONE = "topology.kubernetes.io/zone"

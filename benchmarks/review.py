@@ -13,11 +13,10 @@ import orjson
 
 from benchmarks.samples import CLUSTER, POLICY, applied, review
 from policies.config.context import AdmissionContext
-from webhook.admission.budget import Budget
 from webhook.admission.context import build_context
 from webhook.admission.reply import Reply
 from webhook.admission.respond import respond
-from webhook.admission.review import Phase, ReviewRequest
+from webhook.admission.review import Budget, Phase, ReviewRequest
 from webhook.settings import Settings
 
 #: Calls per sample, and samples; the two kinds alternate, so that both meet the same noise. Arbitrary.

@@ -24,8 +24,7 @@ from webhook.component import Elect
 from webhook.fork_server import ChildProcesses, ForkServer, ToldStore
 from webhook.forked import ResourceLimits
 from webhook.kube.api_server import ClusterError, known_version
-from webhook.policy_controller.controller import PolicyController
-from webhook.policy_controller.files import PolicyFiles
+from webhook.policy_controller.controller import PolicyController, PolicyFiles
 from webhook.registration import RegistrationDifferences, Surroundings, compare
 from webhook.settings import Role, Settings
 from webhook.telemetry.logs import LOGGER

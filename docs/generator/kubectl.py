@@ -15,10 +15,9 @@ import yaml
 
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
-from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
 from webhook.admission.respond import respond
-from webhook.admission.review import Phase, ReviewRequest
+from webhook.admission.review import Budget, Phase, ReviewRequest
 from webhook.snapshot_file import read_snapshot
 
 

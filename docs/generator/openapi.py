@@ -14,7 +14,7 @@ from webhook.http.api_routes import API_ROUTES, ApiRoute
 from webhook.http.application import ProbeAnswer
 from webhook.http.problems import JSON, ErrorAnswer
 from webhook.rbac import PROXIED_HEADER
-from webhook.requests.screen import Screen
+from webhook.requests.frame import Screen
 
 #: The version of the format.
 OPENAPI: Final = "3.1.1"

@@ -39,7 +39,7 @@ from webhook.http.authorization import authorizer
 from webhook.http.authorization.token_reviewer import Result
 from webhook.lint import git_revision, gitignore, tool_limits
 from webhook.requests import audit as audit_request
-from webhook.requests.cost import COURSES, PodLimit
+from webhook.requests.placement import COURSES, PodLimit
 from webhook.settings import Settings
 from webhook.skew import controller as skew
 from webhook.skew import event_writer

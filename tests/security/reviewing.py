@@ -16,10 +16,9 @@ from policies.config.loader import load_policies
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_policy
 from tests.security.shapes import as_pod
-from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
 from webhook.admission.respond import respond
-from webhook.admission.review import Phase, ReviewRequest
+from webhook.admission.review import Budget, Phase, ReviewRequest
 
 #: Bytes of the largest object that the API server takes.
 MAX_BODY_BYTES = 3 * 2**20

@@ -31,7 +31,7 @@ ANYWHERE = {
     "policies.manifests.yaml_events._MAY_BE_REFUSED": re.Pattern.search,
     "policies.manifests.yaml_events._LINE_BREAK": re.Pattern.finditer,
     "webhook.lint.field_origins._BREAK": re.Pattern.finditer,
-    "webhook.requests.screen._STEERING": re.Pattern.finditer,
+    "webhook.requests.frame._STEERING": re.Pattern.finditer,
     "webhook.lint.charts._SOURCE": re.Pattern.finditer,
     "webhook.lint.parse._DOCUMENT_START": re.Pattern.search,
 }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from policies.config.context import AdmissionContext
-from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
 from webhook.admission.respond import respond
-from webhook.admission.review import Phase, ReviewRequest
+from webhook.admission.review import Budget, Phase, ReviewRequest
 
 
 def a_review_request(body: bytes, phase: Phase) -> ReviewRequest:

@@ -26,10 +26,10 @@ from policies.manifests.sanitize import cut, one_line, printable_lines
 from policies.manifests.words import object_title, plural
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
-from webhook.admission.budget import Budget
 from webhook.admission.review import (
     API_VERSION,
     SPREAD_POLICY,
+    Budget,
     Phase,
     Review,
     ReviewAnswer,

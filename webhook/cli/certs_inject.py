@@ -55,12 +55,12 @@ def command(
     if file is None:
         _inject_cluster(live.api_server(context), webhooks, bundle)
         return
-    from webhook.cert_rotation import manifests
+    from webhook.cert_rotation import cluster_objects
     from webhook.lint import files
 
     text = files.read_text(file, named=True)
     name = webhooks if is_given("webhooks") else ""
-    click.echo(manifests.inject_manifest(text.content, text.file, bundle, name=name), nl=False)
+    click.echo(cluster_objects.inject_manifest(text.content, text.file, bundle, name=name), nl=False)
 
 
 def _read_file(file: Path) -> tuple[x509.Certificate, ...]:

@@ -65,9 +65,9 @@ def command(
     """
     from certs import names as certs_names
     from webhook.cli import live
-    from webhook.doctor import check_result, observations
     from webhook.doctor import collect as doctor_collect
     from webhook.doctor import diagnosis as doctor_diagnosis
+    from webhook.doctor import observations
 
     # Names of configurations may have dots.
     labels = {"--namespace": [namespace], "--service": [service], "--webhooks": webhooks.split(".")}
@@ -87,6 +87,6 @@ def command(
         click.echo(doctor_diagnosis.render_text(diagnosis), nl=False)
     else:
         print_answer(doctor_diagnosis.render_json(diagnosis), form)
-    if diagnosis.count(check_result.CheckStatus.PROBLEM):
+    if diagnosis.count(observations.CheckStatus.PROBLEM):
         finish(ExitCode.FINDINGS)
     finish(ExitCode.CANNOT_RUN if diagnosis.blind else ExitCode.CLEAN)

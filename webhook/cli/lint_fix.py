@@ -105,12 +105,12 @@ def correct(
 def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects, and what is passed over; report the errors of others."""
     from policies.config import lint_config
-    from webhook.lint import chart_options, field_origins, inputs
+    from webhook.lint import field_origins, inputs, tool_limits
     from webhook.lint import parse as lint_parse
     from webhook.lint import run as webhook_lint_run
 
     tools = inputs.Tools(
-        charts=chart_options.Charts(helm=lint_config.Rendering.OFF), kustomize=options.tools.kustomize
+        charts=tool_limits.Charts(helm=lint_config.Rendering.OFF), kustomize=options.tools.kustomize
     )
     gathered = inputs.gather_texts(options.paths, tools=tools, exclude=options.exclude)
     found = list(gathered.problems)

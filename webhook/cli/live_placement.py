@@ -21,7 +21,7 @@ from webhook.cli.terminal import note, reading_progress, show
 from webhook.http import problems
 from webhook.kube import api_server as kube_api_server
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
-from webhook.requests import screen
+from webhook.requests import frame
 from webhook.requests.score import ScoreRequest
 
 if TYPE_CHECKING:
@@ -47,11 +47,9 @@ class PlacementQuery:
             ClusterError: There is none.
             DocumentError: The question is none.
         """
-        query = {"columns": str(max(1, min(columns, screen.MOST_COLUMNS))), "color": str(color).lower()}
+        query = {"columns": str(max(1, min(columns, frame.MOST_COLUMNS))), "color": str(color).lower()}
         query |= self._query
-        return self.installation.post(
-            self.route, self.body, accept=screen.TEXT.partition(";")[0], query=query
-        )
+        return self.installation.post(self.route, self.body, accept=frame.TEXT.partition(";")[0], query=query)
 
     def json(self) -> kube_api_server.Answer:
         """Return the answer for a program; fails as ``text``."""
@@ -102,7 +100,7 @@ def show_remote(
 
     def render(columns: int, color: bool) -> str:  # noqa: FBT001  # show calls it
         answers.append(question.text(columns, color=color))
-        return screen.harmless(answers[0].body.decode(errors="replace"))
+        return frame.harmless(answers[0].body.decode(errors="replace"))
 
     try:
         if tell is not None:
@@ -118,12 +116,12 @@ def show_remote(
 
 def _fits(answer: kube_api_server.Answer) -> bool:
     """Return whether every pod of the request got a node, and none waits for someone to delete it."""
-    if answer.headers.get(screen.KEPT_PODS.lower(), "0") != "0":
+    if answer.headers.get(frame.KEPT_PODS.lower(), "0") != "0":
         return False
-    pending = answer.headers.get(screen.PENDING_PODS.lower())
+    pending = answer.headers.get(frame.PENDING_PODS.lower())
     if pending is not None:
         return pending == "0"
-    return answer.headers.get(screen.FEASIBLE_NODES.lower()) != "0"
+    return answer.headers.get(frame.FEASIBLE_NODES.lower()) != "0"
 
 
 def in_context(options: PlacementOptions) -> PlacementOptions:

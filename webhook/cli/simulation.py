@@ -15,7 +15,8 @@ from webhook.cli.answers import answer_printer
 from webhook.cli.node_actions import Happening
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import SENTENCES, ExitCode, interruptible, progress, show
-from webhook.requests import cost, simulate
+from webhook.requests import simulate
+from webhook.requests.placement import POD_COST
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
@@ -108,7 +109,7 @@ def _simulate(
     # How many pods actions displace is known only when they have happened: not more than there are.
     displaced = queue.cluster.pod_count if planned.actions else 0
     steps = (len(queue.pods) + displaced) * (settings.runs or 1)
-    long, done = steps * (queue.cluster.node_count + cost.POD_COST) >= LONG, count(1)
+    long, done = steps * (queue.cluster.node_count + POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:
         return simulated_queue.simulate_queue(
             queue,

@@ -15,9 +15,16 @@ from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.keypair import dns_names, fingerprint
 from policies.manifests.words import IN_MESSAGE, listed, plural
-from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.installed import RegisteredWebhook
-from webhook.doctor.observations import MissingError, Observations, Observed
+from webhook.doctor.observations import (
+    CheckResult,
+    MissingError,
+    Observations,
+    Observed,
+    ok,
+    problem,
+    warning,
+)
 
 #: The part of its life that a certificate may have left before it is reported. Evenkeel and cert-manager
 #: renew at a third, so at a quarter the renewal has failed for a while.

@@ -13,8 +13,15 @@ import orjson
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from webhook.doctor import certificates, permissions, registration, replicas
-from webhook.doctor.check_result import CheckResult, CheckStatus, problem, skipped
-from webhook.doctor.observations import MissingError, Observations, Observed
+from webhook.doctor.observations import (
+    CheckResult,
+    CheckStatus,
+    MissingError,
+    Observations,
+    Observed,
+    problem,
+    skipped,
+)
 
 #: A check yields what it finds; MissingError skips it, or the rest of it.
 Check = Callable[[Observations], Iterator[CheckResult]]

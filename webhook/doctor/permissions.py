@@ -10,8 +10,7 @@ from typing import Final
 
 from policies.config.spread_policy import CRD_NAME
 from policies.manifests.words import IN_MESSAGE, listed
-from webhook.doctor.check_result import CheckResult, ok, problem, warning
-from webhook.doctor.observations import Observations
+from webhook.doctor.observations import CheckResult, Observations, ok, problem, warning
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import GROUP, Resource
 from webhook.settings import Access

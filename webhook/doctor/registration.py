@@ -12,10 +12,20 @@ from policies.manifests.words import IN_SENTENCE, plural
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
-from webhook.doctor.check_result import CheckResult, ok, problem, skipped, warning
 from webhook.doctor.installed import RegisteredWebhook
-from webhook.doctor.observations import Missing, Object, Observations, Observed, pod_labels
-from webhook.doctor.probe import probed
+from webhook.doctor.observations import (
+    CheckResult,
+    Missing,
+    Object,
+    Observations,
+    Observed,
+    ok,
+    pod_labels,
+    problem,
+    skipped,
+    warning,
+)
+from webhook.doctor.reader import probed
 from webhook.registration import OPERATIONS, compare, is_sent
 
 #: The longest timeout that is not reported: Kubernetes' default.

@@ -10,9 +10,17 @@ from policies.manifests.errors import UsageError
 from policies.manifests.words import IN_MESSAGE, listed, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.scheduler.releases import OLDEST_VERSION, judged_as
-from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.installed import ReplicaPod
-from webhook.doctor.observations import Object, Observations, Observed, pod_labels
+from webhook.doctor.observations import (
+    CheckResult,
+    Object,
+    Observations,
+    Observed,
+    ok,
+    pod_labels,
+    problem,
+    warning,
+)
 from webhook.rbac import api_service
 
 #: Replicas of which one may be lost.

@@ -16,14 +16,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from policies.admission.admission_rules import rules_at_admission
-from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply, log_fields
 from webhook.admission.respond import (
     RefusedReview,
     respond,
     respond_unreviewable,
 )
-from webhook.admission.review import Phase, ReviewRequest
+from webhook.admission.review import Budget, Phase, ReviewRequest
 from webhook.http.body import (
     BodyReader,
     ClientGoneError,

@@ -17,9 +17,8 @@ from webhook.http.flask_answers import current_state, limit_refusal
 from webhook.http.held_cluster import ApiQuestion, answer
 from webhook.http.pages import Guarded
 from webhook.http.problems import JSON, RefusalError
-from webhook.requests.frame import RequestError
+from webhook.requests.frame import TEXT, RequestError, is_wide, read_screen
 from webhook.requests.placement import CLUSTER
-from webhook.requests.screen import TEXT, is_wide, read_screen
 from webhook.telemetry.logs import LOGGER
 
 #: The share of a request's time after which an answer that can be partial ends; the rest is to write it.

@@ -40,9 +40,9 @@ from webhook.distribution import release
 from webhook.rbac import Resource
 from webhook.requests.advise import AdviseRequest, advise_request
 from webhook.requests.audit import AuditRequest, audit_request
+from webhook.requests.frame import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Screen
 from webhook.requests.lint import LintRequest, lint_request
 from webhook.requests.score import ExplainRequest, ScoreRequest, explain_request, place_request
-from webhook.requests.screen import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Screen
 from webhook.requests.simulate import SimulateRequest, simulate_request
 from webhook.settings import Settings
 from webhook.telemetry.logs import Value

@@ -14,7 +14,7 @@ from policies.config.context import AdmissionContext
 from policies.config.form import prepare
 from policies.model.cluster_workloads import ClusterWorkloads
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply
-from webhook.requests.screen import Screen
+from webhook.requests.frame import Screen
 from webhook.workload_store import WorkloadStore
 
 #: Bytes that a value of JSON takes as an object at most, however short its text is. What kubectl prints has

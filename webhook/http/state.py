@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from webhook.admission.budget import RESERVED_SHARE
 from webhook.admission.current_context import CurrentContext
+from webhook.admission.review import RESERVED_SHARE
 from webhook.component import Component, Confidential
 from webhook.fork_server import ChildProcesses, ForkServer
 from webhook.forked import ResourceLimits

@@ -14,12 +14,11 @@ from policies.config.lint_config import Rendering
 from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.chart_options import Charts, Release
 from webhook.lint.charts import Helm, render_chart
 from webhook.lint.discovery import CHART, Found
 from webhook.lint.files import Text, absolute
 from webhook.lint.gitops import Deployed, find_deployed
-from webhook.lint.tool_limits import ToolError
+from webhook.lint.tool_limits import Charts, Release, ToolError
 
 #: Where chart-testing has the values by which a chart is installed in tests, and where charts show some.
 _TEST_VALUES: Final = (

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.file_name import shown_file
 from policies.manifests.skipped import SkipReason
-from webhook.lint.chart_options import Release
 from webhook.lint.discovery import CHART
 from webhook.lint.files import Text, is_file, is_special, is_within, shown_path
-from webhook.lint.tool_limits import ToolError
+from webhook.lint.tool_limits import Release, ToolError
 
 if TYPE_CHECKING:
     from webhook.lint import chart_dependencies

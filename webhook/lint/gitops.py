@@ -19,7 +19,6 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, object_items
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.chart_options import Release
 from webhook.lint.charts import (
     ChartSource,
     chart_folder,
@@ -30,6 +29,7 @@ from webhook.lint.charts import (
 )
 from webhook.lint.files import GIT, Text, is_file, read_file, repository_root
 from webhook.lint.parse import pieces
+from webhook.lint.tool_limits import Release
 
 #: Flux's sources by kind and name.
 Sources = Mapping[tuple[str, str], dict[str, Any]]

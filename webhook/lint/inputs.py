@@ -14,12 +14,11 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.chart_options import Charts
 from webhook.lint.chart_rendering import render_charts
 from webhook.lint.discovery import Found, find
 from webhook.lint.files import Text, absolute, read_text, shown_path, unreadable
 from webhook.lint.parse import is_template
-from webhook.lint.tool_limits import ToolError
+from webhook.lint.tool_limits import Charts, ToolError
 
 if TYPE_CHECKING:
     from webhook.lint import field_origins, kustomizations

@@ -30,10 +30,10 @@ from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
-from webhook.lint.chart_options import Charts, Release
 from webhook.lint.discovery import CHART
 from webhook.lint.files import absolute, is_below, read_text, repository_root, shown_path
 from webhook.lint.inputs import Tools
+from webhook.lint.tool_limits import Charts, Release
 
 
 def check_paths(config: LintConfig, content: bytes, file: str) -> None:

@@ -31,9 +31,16 @@ from policies.manifests.wire import Count, Keywords, Received
 from policies.model.scaling import ReplicaRange
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
-from webhook.requests.cost import PodLimit, nodes_of
 from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse
-from webhook.requests.placement import AUTOSCALE, AutoscaleField, PlacementFields, autoscaler_of, try_placing
+from webhook.requests.placement import (
+    AUTOSCALE,
+    AutoscaleField,
+    PlacementFields,
+    PodLimit,
+    autoscaler_of,
+    nodes_of,
+    try_placing,
+)
 from webhook.requests.simulate import FIELDS_EXCLUDE
 
 #: How often each replica is placed as a rule, of which a request may cost as much as a simulation.

@@ -1,10 +1,15 @@
 """The frame of every JSON request: one object, read by its type, and everything that is wrong with it.
 
+Of answers as text it has how a request says what they are shown on, and what keeps them from steering that.
+
 Knows no web framework and no route, so that whatever answers a request can read it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import orjson
@@ -24,6 +29,24 @@ ApiObject: TypeAlias = Annotated[dict[str, Any], Keywords(minProperties=1)]
 Name: TypeAlias = Annotated[str, Keywords(minLength=1)]
 
 _Request = TypeVar("_Request", bound=Received)
+#: The media type of an answer for people.
+TEXT: Final = "text/plain; charset=utf-8"
+#: The header that has for programs what the text has for users.
+FEASIBLE_NODES: Final = "Evenkeel-Feasible-Nodes"
+#: The same of a simulation: how many pods got no node.
+PENDING_PODS: Final = "Evenkeel-Pending-Pods"
+#: The same of a rollout: how many old pods stay until someone deletes them.
+KEPT_PODS: Final = "Evenkeel-Kept-Pods"
+#: Columns of a text where the request does not say. What terminals have had for long.
+DEFAULT_COLUMNS: Final = 80
+#: The most columns that a request may have for a text.
+MOST_COLUMNS: Final = 1000
+
+#: The rule that a request breaks whose query says what cannot be.
+QUERY_INVALID: Final = "query-invalid"
+
+#: Whatever steers a terminal, but for the ends of lines and colors.
+_STEERING: Final = re.compile(r"\x1b\[[0-9;]*m|[^\n\x20-\x7e\xa0-\U0010ffff]")
 
 
 class RequestError(Exception):
@@ -81,3 +104,44 @@ def check_release(text: str | None, found: ErrorList) -> None:
     except UsageError as error:
         path = FieldPath(("kubernetesVersion",))
         found.add(invalid_value(path, text, str(error), VERSION_UNKNOWN))
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The terminal, or another medium, that a text is shown on."""
+
+    #: Columns of a text.
+    columns: Annotated[int, Keywords(minimum=1, maximum=MOST_COLUMNS)] = DEFAULT_COLUMNS
+    color: bool = False  #: Whether a text has a terminal's colors.
+    #: Whether all nodes are named, however many: in a text, and of an explanation in JSON.
+    wide: bool = False
+
+
+def read_screen(query: Mapping[str, str]) -> Screen:
+    """Read the query of a request.
+
+    Raises:
+        RequestError: A number of columns that is none, or too large.
+
+    >>> read_screen({"columns": "120", "color": "true"})
+    Screen(columns=120, color=True, wide=False)
+    """
+    columns = query.get("columns", str(DEFAULT_COLUMNS))
+    if not (columns.isascii() and columns.isdecimal() and 0 < int(columns[:9]) <= MOST_COLUMNS):
+        text = f"must be a number from 1 to {MOST_COLUMNS}"
+        raise RequestError((invalid_value(FieldPath(("columns",)), columns, text, QUERY_INVALID),))
+    return Screen(int(columns), color=query.get("color") == "true", wide=is_wide(query))
+
+
+def is_wide(query: Mapping[str, str]) -> bool:
+    """Return whether a request wants everything, however much it is."""
+    return query.get("wide") == "true"
+
+
+def harmless(text: str) -> str:
+    r"""Return a text from elsewhere without what steers a terminal; colors may stay.
+
+    >>> harmless("\x1b[31mno\x1b[0m\x1b]0;title\x07\n")
+    '\x1b[31mno\x1b[0m]0;title\n'
+    """
+    return _STEERING.sub(lambda match: match[0] if match[0].endswith("m") else "", text)

@@ -46,9 +46,18 @@ from policies.pods.known_pods import KnownPods
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.cluster import filled_in
-from webhook.requests.cost import MOST_WORK, PodLimit, most_rolled_out, nodes_of
 from webhook.requests.frame import ApiObject, RequestError, read_request, refuse
-from webhook.requests.placement import AUTOSCALE, AutoscaleField, PlacementFields, autoscaler_of, try_placing
+from webhook.requests.placement import (
+    AUTOSCALE,
+    MOST_WORK,
+    AutoscaleField,
+    PlacementFields,
+    PodLimit,
+    autoscaler_of,
+    most_rolled_out,
+    nodes_of,
+    try_placing,
+)
 from webhook.requests.score import SCORED_RULES
 
 #: How the percentage of nodes is called that falls with their number.

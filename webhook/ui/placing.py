@@ -24,8 +24,8 @@ from policies.manifests.fields import ErrorList, FieldPath, member
 from policies.manifests.findings import Severity
 from policies.manifests.wire import dumps
 from policies.pods.placement import PlacementError, evaluate_manifest, prepare, read_workload
-from webhook.requests.cost import most_rolled_out
 from webhook.requests.frame import RequestError
+from webhook.requests.placement import most_rolled_out
 from webhook.requests.score import SCORED_RULES, ScoreRequest
 from webhook.requests.simulate import SimulateRequest, run
 from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody

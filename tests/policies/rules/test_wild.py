@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from policies.config.lint_config import LintConfig, Rendering
-from webhook.lint.chart_options import Charts
 from webhook.lint.inputs import Tools, gather_texts
 from webhook.lint.run import LintOutcome, build_job, lint_texts
+from webhook.lint.tool_limits import Charts
 
 WILD = Path(__file__).parents[2] / "data" / "wild"
 EXPECTED, CLUSTER = WILD / "expected.json", WILD / "cluster.json"

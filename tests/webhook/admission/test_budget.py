@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.admission.review_cost import NoTime, TimeLimit
-from webhook.admission.budget import (
+from webhook.admission.review import (
     DEFAULT_TIMEOUT_S,
     LEAST_RESERVE_S,
     RESERVED_SHARE,

@@ -11,7 +11,7 @@ from policies.manifests.documents import load
 from policies.manifests.emit import scalar_text
 from policies.manifests.errors import DocumentError
 from tests.certs.builders import CA
-from webhook.cert_rotation.manifests import inject_manifest
+from webhook.cert_rotation.cluster_objects import inject_manifest
 
 BUNDLE = (CA.certificate,)
 TEXT = """\

@@ -17,10 +17,9 @@ from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS
 from tests.certs.builders import CA, DAY, NOW, a_pair
 from tests.deploy.manifests import base
-from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.collect import collect
 from webhook.doctor.diagnosis import Diagnosis, diagnose
-from webhook.doctor.observations import InstallationNames, Observations
+from webhook.doctor.observations import CheckResult, CheckStatus, InstallationNames, Observations
 from webhook.doctor.permissions import CERT_SECRET, CLIENT, LIVE, POLICY_STATUS
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 from webhook.registration import OPERATIONS, probe_answer

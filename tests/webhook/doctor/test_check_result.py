@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.doctor.check_result import CheckStatus
+from webhook.doctor.observations import CheckStatus
 
 
 def test_order_of_statuses() -> None:

@@ -20,10 +20,9 @@ from tests.webhook.doctor.installation import (
     proxy_error,
     readyz,
 )
-from webhook.doctor.check_result import CheckStatus
 from webhook.doctor.collect import collect
 from webhook.doctor.diagnosis import diagnose
-from webhook.doctor.observations import InstallationNames, Missing, Observed
+from webhook.doctor.observations import CheckStatus, InstallationNames, Missing, Observed
 from webhook.kube.api_server import ApiError, UnreachableError
 
 CERTIFICATES = {"certificate-trusted", "certificate-names", "clocks"}

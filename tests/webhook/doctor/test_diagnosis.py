@@ -19,8 +19,8 @@ from tests.webhook.doctor.installation import (
     lines,
     with_policies,
 )
-from webhook.doctor.check_result import CheckStatus
 from webhook.doctor.diagnosis import GROUPS
+from webhook.doctor.observations import CheckStatus
 
 
 def without(*paths: str) -> Change:

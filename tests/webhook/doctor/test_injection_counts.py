@@ -10,7 +10,7 @@ import orjson
 from policies.model.workload_ref import WorkloadRef
 from tests.webhook.doctor.installation import Cluster, a_cluster
 from tests.webhook.doctor.test_injection import owned
-from webhook.doctor.injection import count_injected
+from webhook.doctor.collect import count_injected
 from webhook.doctor.observations import InjectionCounts, PartlyInjected
 from webhook.kube.api_server import Answer
 

@@ -27,8 +27,7 @@ from webhook.http.admission import AdmissionRoutes
 from webhook.http.path_tokens import PathTokens
 from webhook.http.review_waits import MOST_PREVIEWS, MOST_WAITING
 from webhook.http.state import ServerState
-from webhook.policy_controller.controller import PolicyController
-from webhook.policy_controller.files import PolicyFiles
+from webhook.policy_controller.controller import PolicyController, PolicyFiles
 from webhook.settings import LogFormat, LogLevel, Settings
 from webhook.telemetry.logs import EventLog
 from webhook.telemetry.metrics import Telemetry

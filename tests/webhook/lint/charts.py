@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.chart_options import Charts
 from webhook.lint.inputs import Texts, Tools, gather_texts
+from webhook.lint.tool_limits import Charts
 
 CHART = "apiVersion: v2\nname: {name}\nversion: 1.0.0\n"
 POD = """\

@@ -8,7 +8,7 @@ import pytest
 
 from policies.manifests.skipped import FailOnSkipped, SkipReason
 from tests.webhook.lint.charts import CHART, POD, gather, one, pods, write
-from webhook.lint.chart_options import Release
+from webhook.lint.tool_limits import Release
 
 
 def test_vendored_dependencies(repository: Path) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.webhook.lint.charts import CHART, POD, gather, write
-from webhook.lint.chart_options import Release
+from webhook.lint.tool_limits import Release
 
 
 def test_an_archive_as_helm_writes_it(repository: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from policies.manifests.skipped import SkipReason, SourceKind
 from policies.model.version import KubernetesVersion
 from tests.webhook.lint.charts import ARGO, CHART, FLUX, gather, one, pods, told, write
-from webhook.lint.chart_options import Release
+from webhook.lint.tool_limits import Release
 
 
 @pytest.mark.parametrize(

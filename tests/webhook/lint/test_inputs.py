@@ -9,8 +9,8 @@ import pytest
 
 from policies.config.lint_config import Rendering
 from policies.manifests.skipped import SkipReason
-from webhook.lint.chart_options import Charts
 from webhook.lint.inputs import Texts, Tools, gather_texts
+from webhook.lint.tool_limits import Charts
 
 FILES = {
     "base/kustomization.yaml": "resources: [web.yaml]\n",

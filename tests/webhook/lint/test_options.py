@@ -8,7 +8,6 @@ import pytest
 
 from policies.config.lint_config import FailOn, LintConfig, Rendering
 from policies.manifests.errors import DocumentError, EvenkeelError, UsageError
-from webhook.lint.chart_options import Release
 from webhook.lint.options import (
     check_all_rules,
     check_rules,
@@ -17,6 +16,7 @@ from webhook.lint.options import (
     release_of,
     with_given,
 )
+from webhook.lint.tool_limits import Release
 
 HEAD = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n"
 

@@ -19,8 +19,7 @@ from tests.webhook.loopback import write_kubeconfig
 from webhook.kube.client import connect
 from webhook.kube.reflector import Backoff, Reflector
 from webhook.kube.watched_resources import SPREAD_POLICIES
-from webhook.policy_controller.controller import PolicyController, PolicyResources
-from webhook.policy_controller.files import PolicyFiles
+from webhook.policy_controller.controller import PolicyController, PolicyFiles, PolicyResources
 
 TEXT = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {{name: {}}}\n"
 DEFAULT = load_policies(["builtin:default"], lambda _: b"")

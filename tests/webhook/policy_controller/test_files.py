@@ -10,7 +10,7 @@ import pytest
 
 from policies.config.loader import load_policies
 from policies.config.spread_policy import SpreadPolicy
-from webhook.policy_controller.files import PolicyFiles
+from webhook.policy_controller.controller import PolicyFiles
 
 TEXT = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {{name: {}}}\n"
 

@@ -14,8 +14,8 @@ from policies.config.context import AdmissionContext
 from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.rejections import EXAMPLES
 from tests.builders import a_constraint, a_node, a_workload
-from webhook.requests.cost import GROUP_COST, MOST_WORK, POD_COST
 from webhook.requests.frame import RequestError
+from webhook.requests.placement import GROUP_COST, MOST_WORK, POD_COST
 from webhook.requests.score import explain_request
 from webhook.requests.simulate import simulate_request
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.requests.frame import RequestError
-from webhook.requests.screen import Screen, harmless, read_screen
+from webhook.requests.frame import RequestError, Screen, harmless, read_screen
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
 from tests.planning.rollouts import a_deployment, running
 from tests.planning.verdicts import an_index
-from webhook.requests.cost import COURSES, MOST_WORK, POD_COST
 from webhook.requests.frame import RequestError, read_request
+from webhook.requests.placement import COURSES, MOST_WORK, POD_COST
 from webhook.requests.simulate import (
     SimulateRequest,
     simulate_request,
@@ -257,7 +257,7 @@ def test_evictions(new: Any, old: Any, classes: list[Any]) -> None:
 
 def test_actions_within_the_work_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of other workloads are scheduled again as long as a request may take."""
-    monkeypatch.setattr("webhook.requests.cost.MOST_WORK", 1_003)
+    monkeypatch.setattr("webhook.requests.placement.MOST_WORK", 1_003)
     pods = [a_pod(name=name, spec={"nodeName": "n1"}, owner=("apps/v1", "ReplicaSet", name)) for name in "pq"]
     answer = _answer({"queue": [], "cluster": CLUSTER | {"pods": pods}, "actions": [{"drain": "n1"}]})
 

@@ -8,9 +8,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.admission.decision import AdmissionVerdict, CacheMiss, Decision, SkipCause, SkippedRules
-from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
-from webhook.admission.review import Phase, Review
+from webhook.admission.review import Budget, Phase, Review
 from webhook.fork_server import Limit
 from webhook.telemetry.metrics import Telemetry
 
