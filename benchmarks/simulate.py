@@ -23,9 +23,8 @@ from planning.simulation.simulated_queue import (
 )
 from policies.config.context import AdmissionContext
 from policies.pods.known_pods import UNREAD_PODS
-from policies.scheduler.evaluate import evaluate
+from policies.scheduler.evaluate import ADAPTIVE, evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_sampling import ADAPTIVE
 
 #: Replicas that are scheduled.
 REPLICAS: Final = 1_000

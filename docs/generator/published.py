@@ -31,8 +31,7 @@ from policies.config.form import schema_file
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.config.own_kinds import OwnKind
-from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.spread_policy import API_VERSION
+from policies.config.spread_policy import API_VERSION, SpreadPolicyDocument
 from policies.reports.lint.json import LintReport
 from policies.reports.policy.check import PolicyCheckReport, PolicyTestReport
 from policies.reports.policy.emit import EmitReport

@@ -20,9 +20,8 @@ from policies.model.pod import Pod
 from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.binding import SchedulingAttempt, TieBreaker, first_by_name, schedule
-from policies.scheduler.evaluate import count_spread, evaluate
+from policies.scheduler.evaluate import NodeSampler, count_spread, evaluate
 from policies.scheduler.index import ClusterIndex, PodOnNode
-from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.repeated import RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult

@@ -29,7 +29,7 @@ from planning.simulation.simulate import (
 )
 from planning.simulation.what_if import WhatIf, what_if
 from policies.scheduler.binding import SchedulingAttempt, TieBreaker, first_by_name
-from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
+from policies.scheduler.evaluate import ADAPTIVE, NodeSampler, nodes_to_find
 
 #: What a drain respects besides, and is not simulated.
 _BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting pods"

@@ -21,7 +21,7 @@ from planning.text.suggestion_text import cost_of
 from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, listed, plural
-from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
+from policies.scheduler.evaluate import ADAPTIVE, nodes_to_find
 
 #: What controllers look at and is not part of a simulated rollout.
 NOT_OF_CONTROLLERS: Final = (

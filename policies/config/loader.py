@@ -8,8 +8,7 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
+from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy, SpreadPolicyDocument
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import NAME, FieldError, duplicate_value

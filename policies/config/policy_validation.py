@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from policies.config.form import form_errors
-from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
+from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource, SpreadPolicyDocument
 from policies.manifests.fields import (
     FIELD_MISSING,
     SPEC,

@@ -12,8 +12,15 @@ from typing import Any
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
 from policies.emit.cel import literal
-from policies.emit.emitted import LeftOut, object_name, with_binding
-from policies.emit.scope import kinds_in_scope, left_out_of_scope, match_conditions, match_constraints
+from policies.emit.emitted import (
+    LeftOut,
+    kinds_in_scope,
+    left_out_of_scope,
+    match_conditions,
+    match_constraints,
+    object_name,
+    with_binding,
+)
 from policies.emit.variables import descent, is_kind, step, template_variables
 from policies.manifests.errors import UsageError
 from policies.model.controller_labels import controller_label_keys

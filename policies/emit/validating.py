@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, PolicyException, SpreadPolicy
 from policies.emit.cel import CelCheck, CelContext, NoCel, Over, literal
-from policies.emit.emitted import LeftOut, object_name, with_binding
-from policies.emit.rule_checks import check_of
-from policies.emit.scope import (
+from policies.emit.emitted import (
+    LeftOut,
     kinds_in_scope,
     left_out_of_scope,
     match_conditions,
     match_constraints,
     names_match,
+    object_name,
+    with_binding,
 )
+from policies.emit.rule_checks import check_of
 from policies.emit.variables import check_variables, descent, template_variables
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Severity

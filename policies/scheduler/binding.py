@@ -19,9 +19,8 @@ from policies.model.storage_objects import (
     PersistentVolumeClaim,
     VolumeSite,
 )
-from policies.scheduler.evaluate import evaluate
+from policies.scheduler.evaluate import NodeSampler, evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.volumebinding import find_bindings
 from policies.scheduler.pod_claims import with_claims

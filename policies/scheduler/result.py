@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduler.label_view import LabelView
+from policies.scheduler.node_view import LabelView
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 

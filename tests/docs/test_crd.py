@@ -12,8 +12,7 @@ import pytest
 from docs.generator.crd import CEL, build_crd
 from docs.generator.type_schema import class_schema
 from policies.config.loader import builtin_names
-from policies.config.policy_document import policy_document
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.spread_policy import SpreadPolicy, policy_document
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT, builtin_policy, policy_of
 

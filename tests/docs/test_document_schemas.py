@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from docs.generator.published import document_schemas
-from policies.config.policy_document import SpreadPolicyDocument
+from policies.config.spread_policy import SpreadPolicyDocument
 
 BUILT = document_schemas()[SpreadPolicyDocument]
 

@@ -113,10 +113,10 @@ def show(names: tuple[str, ...], form: str) -> None:
         for name in loader.builtin_names():
             click.echo(f"{name:<12} {_summary(name)}")
         return
-    from policies.config import policy_document
+    from policies.config import spread_policy
 
     wanted = (_as_builtin(name) for name in names)
-    documents = [policy_document.policy_document(policy) for policy in loader.load_policies(wanted, _read)]
+    documents = [spread_policy.policy_document(policy) for policy in loader.load_policies(wanted, _read)]
     if form == "json":
         # One document after the other: a list of them would be no document that any command reads.
         for document in documents:
@@ -128,9 +128,9 @@ def show(names: tuple[str, ...], form: str) -> None:
 @command.command(name="schema")
 def print_schema() -> None:
     """Print the JSON Schema of SpreadPolicy, for editors."""
-    from policies.config import form, policy_document
+    from policies.config import form, spread_policy
 
-    click.echo(form.schema_text(policy_document.SpreadPolicyDocument), nl=False)
+    click.echo(form.schema_text(spread_policy.SpreadPolicyDocument), nl=False)
 
 
 def _read(name: str) -> bytes:

@@ -44,7 +44,7 @@ from policies.manifests.fields import (
 from policies.manifests.wire import Keywords, Received, document_name
 from policies.pods.known_pods import KnownPods
 from policies.scheduler.binding import TieBreaker, first_by_name
-from policies.scheduler.node_sampling import ADAPTIVE
+from policies.scheduler.evaluate import ADAPTIVE
 from webhook.requests.cluster import filled_in
 from webhook.requests.frame import ApiObject, RequestError, read_request, refuse
 from webhook.requests.placement import (

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
-from policies.scheduler.label_view import LabelView
-from policies.scheduler.node_view import NodeView
+from policies.scheduler.node_view import LabelView, NodeView
 from policies.scheduler.pod_table import PodTable
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest

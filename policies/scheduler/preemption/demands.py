@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from policies.model.interpod_terms import InterPodTerm
 from policies.model.pod_reading import in_older_release
 from policies.scheduler.holdings import Holding
-from policies.scheduler.label_view import LabelView
 from policies.scheduler.node_table import PODS
-from policies.scheduler.node_view import NodeView
+from policies.scheduler.node_view import LabelView, NodeView
 from policies.scheduler.plugins.interpodaffinity import (
     AFFINITY,
     ANTI_AFFINITY,

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduler.fit_error import count_reasons
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.preemption.dry_run import DryRun, NodeFilter, dry_run
+from policies.scheduler.rejections import count_reasons
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, FilterResult, Preemption, Rejections
 

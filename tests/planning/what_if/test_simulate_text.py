@@ -15,7 +15,7 @@ from planning.what_if import simulate_text
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.pods.known_pods import UNREAD_PODS
-from policies.scheduler.node_sampling import ADAPTIVE
+from policies.scheduler.evaluate import ADAPTIVE
 from tests.builders import a_constraint, a_node, a_workload
 from tests.planning.explain.explanations import SOFT, a_spread_pod
 from tests.policies.scheduler.clusters import an_index

@@ -17,8 +17,7 @@ from policies.config.form_validator import MOST_ENTRIES
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.config.own_kinds import OwnKind
-from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.spread_policy import API_VERSION
+from policies.config.spread_policy import API_VERSION, SpreadPolicyDocument
 from policies.manifests.wire import DocumentFields
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from policies.config.loader import build, builtin_names
-from policies.config.policy_document import policy_document
 from policies.config.policy_validation import policy_errors
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.spread_policy import SpreadPolicy, policy_document
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT, builtin_policy, policy_of
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from docs.generator.published import document_schemas
 from policies.config.loader import build
-from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.policy_validation import policy_errors
+from policies.config.spread_policy import SpreadPolicyDocument
 from policies.manifests.fields import ErrorKind
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT

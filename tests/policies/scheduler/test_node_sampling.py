@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policies.scheduler.evaluate import NodeSampler, nodes_to_find
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_sampling import NodeSampler, nodes_to_find
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.request import SchedulingRequest
 from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index

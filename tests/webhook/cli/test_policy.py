@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from policies.config.form import schema_text
 from policies.config.loader import builtin_names
-from policies.config.policy_document import SpreadPolicyDocument
+from policies.config.spread_policy import SpreadPolicyDocument
 from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.policy import command
 

@@ -16,7 +16,7 @@ from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
 from policies.pods.known_pods import UNREAD_PODS
-from policies.scheduler.node_sampling import ADAPTIVE
+from policies.scheduler.evaluate import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
 from tests.planning.rollouts import a_deployment, running
 from tests.planning.verdicts import an_index

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
-from policies.scheduler.label_view import LabelView
-from policies.scheduler.node_view import NodeView
+from policies.scheduler.node_view import LabelView, NodeView
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.resource_view import Identity
 from policies.scheduler.result import (
