@@ -21,7 +21,6 @@ from policies.model.neighbors import (
     SelectedWorkloads,
     by_object,
 )
-from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.scaling import (
     NODE_AUTOSCALERS,
     Autoscaler,
@@ -32,6 +31,7 @@ from policies.model.scaling import (
 )
 from policies.model.storage_objects import StorageClass
 from policies.model.storage_readers import read_class
+from policies.model.topology import PriorityClass, read_priority_class
 from policies.model.workload import Workload
 
 #: The kinds that a repository understands besides workloads, by group and kind.

@@ -25,9 +25,9 @@ from policies.model.constraint import Constraint, without_fields
 from policies.model.next_pod import PodRevision, next_pod, pod_revision
 from policies.model.pod import Pod, read_pod
 from policies.model.pod_template import INJECTED_ANNOTATION
-from policies.model.priority import class_of
 from policies.model.revisions import find_revision
 from policies.model.storage_readers import read_claim_templates
+from policies.model.topology import class_of
 from policies.model.version import KubernetesVersion
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.scheduler.configuration import DEFAULT_CONFIG

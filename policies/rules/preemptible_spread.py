@@ -65,7 +65,7 @@ from typing import Any, Final
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.neighbors import FolderIndex
-from policies.model.priority import SYSTEM_CLASSES, PriorityClass
+from policies.model.topology import SYSTEM_CLASSES, PriorityClass
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, MissingObjectError, Problem
 from policies.scheduler.workload_topology import may_bind

@@ -19,12 +19,12 @@ from policies.manifests.fields import ErrorList, member, text_member
 from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS, Kind
 from policies.model.object_table import ObjectTable, Reader
-from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.scaling import EvictionBudget, read_eviction_budget
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot
 from policies.model.step_counter import StepCounter
 from policies.model.storage import Storage
 from policies.model.storage_readers import READERS as STORAGE_READERS
+from policies.model.topology import PriorityClass, read_priority_class
 
 #: Bytes up to which an object is read anew with every event, spec and labels as JSON: that takes some 4 ms at
 #: most. Nearly all objects are smaller, and nothing is kept of them.

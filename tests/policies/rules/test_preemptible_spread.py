@@ -9,8 +9,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.lint.run import Selection, lint
 from policies.manifests.documents import load, objects
-from policies.model.priority import PriorityClass
-from policies.model.topology import ClusterTopology
+from policies.model.topology import ClusterTopology, PriorityClass
 from policies.rules.base import Context
 from tests.builders import a_constraint, a_workload
 from tests.policies.rules.documents import text_of
