@@ -9,13 +9,13 @@ from itertools import count, islice, product
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
+from policies.lint.reports import json as lint_json
+from policies.lint.reports import junit, sarif
+from policies.lint.reports.run import LintRun
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.reports.lint import json as lint_json
-from policies.reports.lint import junit, sarif
-from policies.reports.lint.run import LintRun
 
 #: Documents of a namespace, the first being what the others are compared with.
 SIZES: Final = (1_000, 10_000, 50_000)

@@ -27,15 +27,15 @@ from planning.plan.json import PlanReport
 from planning.what_if.simulate_json import SimulateAnswer
 from planning.what_if.survive_json import SurviveAllAnswer, SurviveAnswer
 from planning.what_if.upgrade import DiffAnswer
+from policies.admission.preview_report import PolicyPreviewReport
 from policies.config.form import schema_file
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.spread_policy import API_VERSION, SpreadPolicyDocument
-from policies.reports.lint.json import LintReport
-from policies.reports.policy.check import PolicyCheckReport, PolicyTestReport
-from policies.reports.policy.emit import EmitReport
-from policies.reports.policy.preview import PolicyPreviewReport
+from policies.emit.report import EmitReport
+from policies.lint.policy_check import PolicyCheckReport, PolicyTestReport
+from policies.lint.reports.json import LintReport
 from policies.rules.base import all_rules
 from webhook.http.api_routes import API_ROUTES
 from webhook.lint.policy_suites import PolicySuite
@@ -145,7 +145,8 @@ def report_schemas() -> dict[str, Schema]:
 
 
 def _folder(kind: type) -> str:
-    return "planning/schemas" if kind.__module__.startswith("planning.") else "policies/reports"
+    first, second, *_ = kind.__module__.split(".")
+    return f"{first}/{'schemas' if first == 'planning' else second}"
 
 
 def schema_text(schema: Schema) -> str:

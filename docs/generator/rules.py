@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
 from docs.generator.type_schema import attribute_docs
-from policies.reports.lint.rule_manual import CONSTRAINT, DEPLOYMENT, EXCERPTS, has_excerpts
+from policies.lint.reports.rule_manual import CONSTRAINT, DEPLOYMENT, EXCERPTS, has_excerpts
 from policies.rules.base import Rule, RuleTarget, all_rules
 
 #: What a rule checks, in words.

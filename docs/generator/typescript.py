@@ -14,9 +14,9 @@ from planning.plan.json import PlanReport
 from planning.simulation.events import MOST_ADDED, MOST_EVENTS, MOST_LABELS, MOST_TAINTS
 from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT
 from planning.what_if.survive_json import SurviveAnswer
+from policies.lint.reports.json import LintReport
 from policies.model.labels import KEY_LENGTH, SUBDOMAIN_LENGTH
 from policies.model.taints import TaintEffect
-from policies.reports.lint.json import LintReport
 from webhook.ui.embedded import RECORDING, EmbeddedReport
 from webhook.ui.manifest import PageError
 from webhook.ui.routes import ROUTES

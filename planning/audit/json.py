@@ -9,10 +9,10 @@ from typing import Annotated, Final, NamedTuple
 from planning.audit.run import AuditRun
 from planning.audit.words import is_bound, notes, why
 from planning.audit.workload_audit import Risk, WorkloadAudit
+from policies.lint.reports.json import ToolVersion
 from policies.manifests.findings import Severity
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
-from policies.reports.lint.json import ToolVersion
 from policies.scheduler.releases import judged_as
 from policies.scheduler.request import ConstraintOrigin
 

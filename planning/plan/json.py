@@ -14,12 +14,12 @@ from planning.simulation.rollout.courses import RolloutEnd, RolloutStep
 from planning.simulation.rollout.rollout import Rollout
 from planning.text.autoscale_text import new_node_lines
 from planning.text.rollout_words import assumptions, strategy
+from policies.lint.reports.json import FindingFields, Line, ToolVersion, finding_fields
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.lint.json import FindingFields, Line, ToolVersion, finding_fields
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/plan/v1"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from planning.plan.placement_plan import PlacementPlan
 from planning.plan.plan import UnfinishedWorkload
 from policies.lint.baseline import RaisedFinding
+from policies.lint.reports.run import in_order
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KubernetesVersion
-from policies.reports.lint.run import in_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,11 +35,11 @@ from planning.plan.words import (
 )
 from planning.text.autoscale_text import new_node_lines
 from planning.text.words import constraint_title
+from policies.lint.reports.summary import message
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import ON_SCREEN, more, plural
 from policies.reports import markdown
-from policies.reports.lint.summary import message
 from policies.reports.markdown import code, within
 from policies.reports.markdown import text as escaped
 from policies.reports.terminal import VERDICT_STYLES, indented, print_all, sentence

@@ -17,11 +17,11 @@ from planning.text.autoscale_text import scaled_notes
 from planning.text.domains import domain_counts
 from planning.text.rollout_words import left_over, not_in_rollouts, placed_first, strategy, trace_lines
 from planning.text.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
+from policies.lint.reports.summary import skipped_groups
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, listed, more, plural
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.lint.summary import skipped_groups
 from policies.reports.terminal import both_ends
 from policies.scheduler.request import ConstraintOrigin
 

@@ -1,1 +1,1 @@
-"""Answers of linter and policies as text or as data, and what all texts share."""
+"""What all texts share: how they are laid out."""

@@ -2,7 +2,7 @@
 
 Every module of this package but this one is a rule, and all that is known of a rule is in its module. The
 docstring is the manual (Markdown, fixed headings); the YAML under *Fails* and *Passes* is run by the tests,
-which put an excerpt into the Deployment, or the constraint, of ``reports/lint/rule_manual`` first.
+which put an excerpt into the Deployment, or the constraint, of ``lint/reports/rule_manual`` first.
 The constants say the rest:
 
 - ``ID``: its name in findings, policies and metrics, like the file's. An ``ApiRule`` is a rule of the API

@@ -35,13 +35,13 @@ from tests.planning.what_if.what_ifs import a_large_loss, a_loss, an_addition
 #: Forms whose answers are compared with them in the tests of what writes them.
 ELSEWHERE = {
     "conformance/conformance.schema.json",
-    "policies/reports/lint.schema.json",
+    "policies/lint/lint.schema.json",
     "planning/schemas/pending.schema.json",
     "planning/schemas/plan.schema.json",
-    "policies/reports/policy_check.schema.json",
-    "policies/reports/policy_test.schema.json",
-    "policies/reports/policy_emit.schema.json",
-    "policies/reports/policy_preview.schema.json",
+    "policies/lint/policy_check.schema.json",
+    "policies/lint/policy_test.schema.json",
+    "policies/emit/policy_emit.schema.json",
+    "policies/admission/policy_preview.schema.json",
 }
 #: Answers of each other form.
 ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {

@@ -40,7 +40,7 @@ ELSEWHERE = {
     # At most _NAME_LENGTH characters are searched.
     "policies.manifests.yaml_events._NAME",
     # Manuals of rules.
-    "policies.reports.lint.rule_manual._SENTENCE",
+    "policies.lint.reports.rule_manual._SENTENCE",
 }
 #: Characters of a text, and seconds that are too few to compare.
 LENGTH, SHORT_S = 8_000, 0.004

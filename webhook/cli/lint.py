@@ -30,9 +30,9 @@ from webhook.lint.reports import FORMATS, PAGE, TEXTS, Output, lines_of, parse_o
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
+    from policies.lint.reports import run as lint_run
+    from policies.lint.reports import text as lint_text
     from policies.model.scaling import ScaleUps
-    from policies.reports.lint import run as lint_run
-    from policies.reports.lint import text as lint_text
     from policies.scheduler.index import ClusterIndex
     from webhook.lint import inputs as lint_inputs
     from webhook.lint import options as lint_options
@@ -128,7 +128,7 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
 
 def _explain(rules: str) -> ExitCode:
     """Print the documentation of rules, which commas separate; of none of them, the list of all."""
-    from policies.reports.lint import rule_manual
+    from policies.lint.reports import rule_manual
     from policies.rules import base
     from webhook.lint import options
 
@@ -139,7 +139,7 @@ def _explain(rules: str) -> ExitCode:
 
 
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
-    from policies.reports.lint import text as lint_text
+    from policies.lint.reports import text as lint_text
     from webhook.cli import live as cli_live
     from webhook.lint import inputs as lint_inputs
     from webhook.lint import run as webhook_lint_run
@@ -276,7 +276,7 @@ def _run(
     config: LintConfig,
 ) -> lint_run.LintRun:
     """Return the run for the reports, without what the baseline knows."""
-    from policies.reports.lint import run as lint_run
+    from policies.lint.reports import run as lint_run
     from webhook.lint import run as webhook_lint_run
 
     result, known = outcome.result, 0
@@ -325,7 +325,7 @@ def _report(
         else:
             click.echo(report.encode(errors="backslashreplace"), nl=False)
     if not any(Output(form) in outputs for form in TEXTS):
-        from policies.reports.lint import text as lint_text
+        from policies.lint.reports import text as lint_text
 
         click.echo(lint_text.summary(run, _on_terminal(details, sys.stderr, context)), nl=False, err=True)
 
@@ -334,8 +334,8 @@ def _rendered(
     output: Output, run: lint_run.LintRun, details: lint_text.Details, context: click.Context
 ) -> str:
     if output.form == PAGE:
-        from policies.reports.lint import json as lint_json
-        from policies.reports.lint import text as lint_text
+        from policies.lint.reports import json as lint_json
+        from policies.lint.reports import text as lint_text
         from webhook.ui.embedded import report_page
 
         about = report_about(None, verdict=lint_text.summary(run).splitlines()[0])
@@ -354,7 +354,7 @@ def _on_terminal(
 
 def _write_baseline(file: str, run: lint_run.LintRun, problems: list[Finding]) -> None:
     from policies.lint import baseline as lint_baseline
-    from policies.reports.lint import text as lint_text
+    from policies.lint.reports import text as lint_text
 
     document = lint_baseline.Baseline.of(run.result.findings).document()
     write_file(file, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())

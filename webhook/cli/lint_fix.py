@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from policies.config import lint_config
     from policies.lint import fix
     from policies.lint.fix_edits import Fix
+    from policies.lint.reports import run as lint_run
     from policies.manifests import findings
     from policies.manifests import skipped as manifests_skipped
     from policies.manifests.documents import ManifestObject
-    from policies.reports.lint import run as lint_run
     from webhook.lint import field_origins
     from webhook.lint import files as lint_files
     from webhook.lint import run as webhook_lint_run
@@ -74,7 +74,7 @@ def correct(
             "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
         )
     from policies.lint import fix
-    from policies.reports.lint import text as lint_text
+    from policies.lint.reports import text as lint_text
     from webhook.lint import run as webhook_lint_run
 
     read = _read(options)
@@ -151,8 +151,8 @@ def _run(read: _Read, config: lint_config.LintConfig) -> lint_run.LintRun:
     """Return the run without its findings: what lint would report of what was skipped."""
     from policies.config import lint_config
     from policies.lint import run
+    from policies.lint.reports import run as lint_run
     from policies.manifests import findings
-    from policies.reports.lint import run as lint_run
 
     return lint_run.LintRun(
         result=run.LintResult(),

@@ -280,7 +280,7 @@ def _strangers(
 
 
 def _print(findings: list[manifests_findings.Finding], report: str, count: int) -> None:
-    from policies.reports.policy import check as policy_check
+    from policies.lint import policy_check
 
     if report != "text":
         print_answer(policy_check.render_json(findings, count).encode(), report)
@@ -341,7 +341,7 @@ def emit(
     """
     from policies.config import loader
     from policies.emit import emit as emit_emit
-    from policies.reports.policy import emit as policy_emit
+    from policies.emit import report as policy_emit
     from webhook.lint import files as lint_files
 
     version = KubernetesVersion.parse(kubernetes_version)

@@ -91,9 +91,8 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
     Exit codes: 0 nothing that --fail-on-change names, 1 something of it, 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
-    from policies.admission import policy_preview
+    from policies.admission import policy_preview, preview_report
     from policies.config import loader
-    from policies.reports.policy import preview as reports_policy_preview
     from webhook.admission import context as admission_context
     from webhook.cli import manifest
 
@@ -109,7 +108,7 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
         preview = policy_preview.preview_workloads(
             cluster.workloads, before, after, today=datetime.now(UTC).date(), in_time=lambda: not stop()
         )
-    report = reports_policy_preview.PolicyPreviewReport.of(
+    report = preview_report.PolicyPreviewReport.of(
         preview,
         cluster.context.kubernetes_version,
         policies=[policy.name for policy in changed],
@@ -117,9 +116,9 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
         not_looked_at=list(cluster.unread),
     )
     if form == "text":
-        click.echo(reports_policy_preview.render_text(report, top=top), nl=False)
+        click.echo(preview_report.render_text(report, top=top), nl=False)
     else:
-        print_answer(reports_policy_preview.render_json(report).encode(), form)
+        print_answer(preview_report.render_json(report).encode(), form)
     if preview.looked_at < preview.total:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else ExitCode.CLEAN)

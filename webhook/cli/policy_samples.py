@@ -17,7 +17,7 @@ from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish
 
 if TYPE_CHECKING:
-    from policies.reports.policy.check import ReviewedObject
+    from policies.lint.policy_check import ReviewedObject
     from webhook.lint import policy_suites
 
 
@@ -43,7 +43,7 @@ def command(*, folders: tuple[str, ...], quiet: bool, form: str) -> None:
     Exit codes: 0 all samples are as expected, 1 some are not, 2 a suite cannot be read (the others are tested
     all the same).
     """
-    from policies.reports.policy import check as policy_check
+    from policies.lint import policy_check
     from webhook.lint import policy_suites
 
     judged = failed = 0
@@ -83,7 +83,7 @@ def command(*, folders: tuple[str, ...], quiet: bool, form: str) -> None:
 def _evaluate(sample: policy_suites.Sample) -> Iterator[ReviewedObject]:
     """Yield the objects of a sample, reviewed."""
     from policies.admission import policy_tests
-    from policies.reports.policy import check as policy_check
+    from policies.lint import policy_check
 
     today = datetime.now(UTC).date()
     for manifest, kind in sample.workloads:

@@ -28,13 +28,13 @@ from planning.simulation.simulated_queue import SimulatedQueue
 from planning.what_if import simulate_json, simulate_text
 from planning.what_if.simulate_json import SimulateAnswer
 from policies.config.context import AdmissionContext
+from policies.lint.reports import json as lint_json
+from policies.lint.reports.json import LintReport
 from policies.manifests.fields import text_member
 from policies.manifests.wire import Received
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import Placement
-from policies.reports.lint import json as lint_json
-from policies.reports.lint.json import LintReport
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.distribution import release
 from webhook.rbac import Resource

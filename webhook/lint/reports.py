@@ -12,8 +12,8 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from policies.reports.lint.run import LintRun
-    from policies.reports.lint.text import Details
+    from policies.lint.reports.run import LintRun
+    from policies.lint.reports.text import Details
     from webhook.lint.field_origins import FieldOrigins
     from webhook.lint.files import Text
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PAGE: Final = "html"
 #: The formats for people: a text, and one that leaves out nothing.
 TEXTS: Final = ("text", "wide")
-#: The other formats: YAML of the JSON, and modules of ``policies.reports.lint``.
+#: The other formats: YAML of the JSON, and modules of ``policies.lint.reports``.
 FORMATS: Final = (*TEXTS, "json", "yaml", "sarif", "junit", "github", "markdown")
 #: The formats of a plan.
 PLAN_FORMATS: Final = ("text", "json", "yaml", "markdown", PAGE)
@@ -89,7 +89,7 @@ def no_file(form: str) -> UsageError:
 def render(output: Output, run: LintRun, details: Details) -> str:
     """Return a report; only that for people has details."""
     form = {"wide": "text", "yaml": "json"}.get(output.form, output.form)
-    report = import_module(f"policies.reports.lint.{form}")
+    report = import_module(f"policies.lint.reports.{form}")
     if output.form == "wide":
         details = replace(details, verbose=True, statistics=True)
     text: str = report.render(run, details) if form == "text" else report.render(run)

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
+from policies.lint.reports.run import LintRun
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
 from policies.manifests.fields import (
@@ -19,7 +20,6 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Received
-from policies.reports.lint.run import LintRun
 from policies.scheduler.releases import parse_release
 from webhook.requests.frame import check_release, read_request, refuse
 

@@ -15,7 +15,7 @@ from policies.model.cluster_workloads import ClusterWorkload
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_node, a_pod, a_workload, kind_of
-from tests.policies.reports.lint.lint_runs import TEXTS
+from tests.policies.lint.reports.lint_runs import TEXTS
 from tests.policies.scheduler.clusters import an_index
 
 _SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}

@@ -19,7 +19,7 @@ from policies.scheduler.binding import SchedulingAttempt
 from tests.builders import a_constraint
 from tests.planning.autoscaled import groups, needing, planned
 from tests.planning.planned import SPREAD, a_deployment, a_set, plan, running
-from tests.policies.reports.lint.lint_runs import TEXTS
+from tests.policies.lint.reports.lint_runs import TEXTS
 
 BIG = {"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "3"}}}]}
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from policies.lint.reports.rule_manual import CONSTRAINT, DEPLOYMENT
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
 from policies.model.constraint import CONSTRAINT_FIELDS
-from policies.reports.lint.rule_manual import CONSTRAINT, DEPLOYMENT
 from tests.policies.rules.documents import text_of
 
 #: The YAML blocks of a manual, or of one of its sections.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from policies.lint.reports.rule_manual import EXCERPTS
 from policies.manifests.errors import UsageError
-from policies.reports.lint.rule_manual import EXCERPTS
 from policies.rules.base import all_rules
 from webhook.cli.lint import command
 

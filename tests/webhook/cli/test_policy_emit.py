@@ -38,7 +38,7 @@ def test_yaml_and_json(kind: PolicyKind) -> None:
     objects = list(yaml.safe_load_all(text.stdout))
     told = json.loads(report.stdout)
 
-    jsonschema.validate(told, report_schemas()["policies/reports/policy_emit.schema.json"])
+    jsonschema.validate(told, report_schemas()["policies/emit/policy_emit.schema.json"])
     assert (0, 0) == (text.exit_code, report.exit_code)
     assert objects == told["objects"]
     assert [entry["spec"]["policyName"] for entry in objects[1::2]] == [

@@ -86,7 +86,7 @@ def test_formats(tmp_path: Path) -> None:
     cases = ET.fromstring(done["junit"].stdout)
 
     assert {2} == {each.exit_code for each in done.values()}
-    jsonschema.validate(report, report_schemas()["policies/reports/policy_test.schema.json"])
+    jsonschema.validate(report, report_schemas()["policies/lint/policy_test.schema.json"])
     assert yaml.safe_load(done["yaml"].stdout) == report
     assert (2, 1, 1) == (report["samples"], report["failed"], len(report["notRead"]))
     assert [False, True, True] == [each["asExpected"] for each in report["objects"]]

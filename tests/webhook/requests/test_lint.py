@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.reports.lint.run import LintRun
+from policies.lint.reports.run import LintRun
 from tests.builders import a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context
 from webhook.requests.frame import RequestError

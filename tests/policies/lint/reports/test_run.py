@@ -7,12 +7,12 @@ from itertools import permutations
 
 import pytest
 
+from policies.lint.reports.run import in_order
 from policies.lint.run import LintResult
 from policies.manifests.findings import Severity
 from policies.manifests.skipped import FailOnSkipped
-from policies.reports.lint.run import in_order
-from tests.policies.reports.findings import FINDINGS
-from tests.policies.reports.lint.lint_runs import CLEAN, RUN
+from tests.policies.lint.findings import FINDINGS
+from tests.policies.lint.reports.lint_runs import CLEAN, RUN
 
 #: A run without errors.
 MILD = replace(

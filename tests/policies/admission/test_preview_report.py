@@ -9,8 +9,8 @@ import jsonschema
 
 from docs.generator.published import report_schemas
 from policies.admission.effect_change import EffectChange
+from policies.admission.preview_report import HEADLINES, PolicyPreviewReport, render_json, render_text
 from policies.model.version import KNOWN_VERSION
-from policies.reports.policy.preview import HEADLINES, PolicyPreviewReport, render_json, render_text
 from tests.policies.admission.test_preview_warnings import a_preview
 
 
@@ -43,7 +43,7 @@ def test_the_json(golden: Callable[[str, str], str]) -> None:
     text = render_json(a_report((EffectChange.DENIED, 3)))
 
     assert golden("policy_preview.json", text) == text
-    jsonschema.validate(json.loads(text), report_schemas()["policies/reports/policy_preview.schema.json"])
+    jsonschema.validate(json.loads(text), report_schemas()["policies/admission/policy_preview.schema.json"])
 
 
 def test_every_change_has_a_headline() -> None:

@@ -6,13 +6,13 @@ from collections import defaultdict
 from xml.etree import ElementTree as ET
 
 from policies.lint.exemptions import Suppressed
+from policies.lint.reports.rule_manual import how_to_fix
+from policies.lint.reports.run import LintRun
+from policies.lint.reports.summary import message, skipped_groups
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.reports.junit import add_case, add_error, add_skipped, add_suite, fail, new_report
 from policies.reports.junit import render as write
-from policies.reports.lint.rule_manual import how_to_fix
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import message, skipped_groups
 
 #: The case of a file without findings; CI systems take a suite without cases for a mistake.
 CLEAN = "lint"

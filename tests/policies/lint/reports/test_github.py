@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from policies.lint.reports.github import render
+from policies.lint.reports.run import LintRun
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import in_groups
-from policies.reports.lint.github import render
-from policies.reports.lint.run import LintRun
-from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+from tests.policies.lint.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 COMMAND = re.compile(r"::(error|warning|notice) file=([^:,]*),line=(\d+),title=([^:,]*)::(.*)")
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from policies.lint.reports.markdown import render
+from policies.lint.reports.run import LintRun
 from policies.lint.run import LintResult
 from policies.manifests.findings import Location
-from policies.reports.lint.markdown import render
-from policies.reports.lint.run import LintRun
-from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+from tests.policies.lint.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 #: The most characters of a comment on GitHub.
 MOST_CHARACTERS = 65_536

@@ -7,12 +7,12 @@ import json
 import jsonschema
 
 from docs.generator.published import report_schemas
+from policies.lint.policy_check import SCHEMA, render_json, render_text
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
-from policies.reports.policy.check import SCHEMA, render_json, render_text
-from tests.policies.reports.findings import FINDINGS
+from tests.policies.lint.findings import FINDINGS
 
-FORM = report_schemas()["policies/reports/policy_check.schema.json"]
+FORM = report_schemas()["policies/lint/policy_check.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

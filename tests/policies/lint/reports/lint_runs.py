@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from policies.lint.exemptions import Suppressed
+from policies.lint.reports.run import LintRun
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath, Key
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
-from policies.reports.lint.run import LintRun
 from policies.rules.base import AtAdmission, Context, Problem, Rule, RuleTarget
 
 MANUAL = """\

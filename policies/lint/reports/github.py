@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from policies.lint.reports.rule_manual import how_to_fix
+from policies.lint.reports.run import LintRun
+from policies.lint.reports.summary import SkippedGroup, message, skipped_groups
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
-from policies.reports.lint.rule_manual import how_to_fix
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import SkippedGroup, message, skipped_groups
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 

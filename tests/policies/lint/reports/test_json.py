@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 
 from docs.generator.published import report_schemas
-from policies.reports.lint.json import render
-from policies.reports.lint.run import LintRun
-from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+from policies.lint.reports.json import render
+from policies.lint.reports.run import LintRun
+from tests.policies.lint.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
-FORM = report_schemas()["policies/reports/lint.schema.json"]
+FORM = report_schemas()["policies/lint/lint.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

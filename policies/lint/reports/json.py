@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final, NotRequired, TypeAlias, TypedDict
 
+from policies.lint.reports.rule_manual import how_to_fix
+from policies.lint.reports.run import LintRun
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
 from policies.manifests.wire import Count, Keywords, dumps
-from policies.reports.lint.rule_manual import how_to_fix
-from policies.reports.lint.run import LintRun
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/lint/v1"

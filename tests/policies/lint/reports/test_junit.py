@@ -8,11 +8,11 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given
 
+from policies.lint.reports.junit import render
+from policies.lint.reports.run import LintRun
 from policies.manifests.findings import Severity
 from policies.manifests.skipped import in_groups
-from policies.reports.lint.junit import render
-from policies.reports.lint.run import LintRun
-from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+from tests.policies.lint.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 
 def test_render(golden: Callable[[str, str], str]) -> None:

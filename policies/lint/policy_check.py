@@ -12,13 +12,13 @@ from pathlib import PurePath
 from typing import Annotated, Final, TypedDict
 
 from policies.admission.decision import AdmissionVerdict
+from policies.lint.reports.json import FindingFields, finding_fields
+from policies.lint.reports.run import in_order
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import Count, Keywords, dumps
 from policies.reports.junit import add_case, add_error, add_suite, fail, new_report
 from policies.reports.junit import render as write
-from policies.reports.lint.json import FindingFields, finding_fields
-from policies.reports.lint.run import in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/policy-check/v1"

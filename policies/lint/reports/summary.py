@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from policies.lint.exemptions import SuppressedBy
+from policies.lint.reports.run import LintRun
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import PARTLY_READ, Skipped, SourceKind, in_groups
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed, plural
-from policies.reports.lint.run import LintRun
 
 #: How many causes are shown for which something was skipped; GitHub shows ten annotations of a kind.
 MAX_GROUPS: Final = 10

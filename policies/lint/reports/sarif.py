@@ -10,13 +10,13 @@ from typing import Any, Final
 import orjson
 
 from policies.lint.exemptions import SuppressedBy
+from policies.lint.reports.rule_manual import explained, section
+from policies.lint.reports.run import LintRun, span
+from policies.lint.reports.summary import message, skipped_groups
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped
 from policies.manifests.wire import encodable
 from policies.manifests.words import IN_PHRASE
-from policies.reports.lint.rule_manual import explained, section
-from policies.reports.lint.run import LintRun, span
-from policies.reports.lint.summary import message, skipped_groups
 
 #: The address of the form's schema, as the standard gives it.
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -13,11 +13,11 @@ import jsonschema
 import pytest
 from hypothesis import given
 
+from policies.lint.reports.run import LintRun
+from policies.lint.reports.sarif import render, uri
 from policies.lint.run import LintResult
 from policies.manifests.findings import Finding, Location
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.sarif import render, uri
-from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+from tests.policies.lint.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 SCHEMA = Path(__file__).parents[3] / "data/sarif-2.1.0.schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8-sig")))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from policies.reports.lint.rule_manual import EXCERPTS, explained, has_excerpts, how_to_fix, section
+from policies.lint.reports.rule_manual import EXCERPTS, explained, has_excerpts, how_to_fix, section
 from policies.rules.base import all_rules
-from tests.policies.reports.lint.lint_runs import a_rule
+from tests.policies.lint.reports.lint_runs import a_rule
 
 
 def test_section() -> None:

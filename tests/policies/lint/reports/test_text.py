@@ -9,11 +9,11 @@ import click
 import pytest
 from hypothesis import given
 
+from policies.lint.reports.run import LintRun
+from policies.lint.reports.text import Details, render, skipped, summary
 from policies.lint.run import LintResult
 from policies.manifests.findings import Location
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.text import Details, render, skipped, summary
-from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+from tests.policies.lint.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 
 def test_render(golden: Callable[[str, str], str]) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policies.manifests.findings import Finding
-from policies.manifests.words import more
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import (
+from policies.lint.reports.run import LintRun
+from policies.lint.reports.summary import (
     asides,
     checked_inputs,
     counts,
@@ -16,6 +14,8 @@ from policies.reports.lint.summary import (
     skipped_count,
     skipped_groups,
 )
+from policies.manifests.findings import Finding
+from policies.manifests.words import more
 from policies.reports.markdown import code, text, within
 
 _HEADER: Final = "| severity | where | rule | what |\n|---|---|---|---|\n"

@@ -8,15 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from policies.lint.run import LintResult
-from policies.manifests.fields import FieldPath
-from policies.manifests.findings import Build, Finding, Location, Severity
-from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from policies.reports.lint import github, junit, markdown, sarif
-from policies.reports.lint import json as lint_json
-from policies.reports.lint import text as lint_text
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import (
+from policies.lint.reports import github, junit, markdown, sarif
+from policies.lint.reports import json as lint_json
+from policies.lint.reports import text as lint_text
+from policies.lint.reports.run import LintRun
+from policies.lint.reports.summary import (
     MAX_GROUPS,
     asides,
     bundles,
@@ -26,7 +22,11 @@ from policies.reports.lint.summary import (
     skipped_count,
     skipped_groups,
 )
-from tests.policies.reports.lint.lint_runs import CLEAN, RUN
+from policies.lint.run import LintResult
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Build, Finding, Location, Severity
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from tests.policies.lint.reports.lint_runs import CLEAN, RUN
 
 
 def test_counts() -> None:

@@ -9,12 +9,9 @@ from typing import Any, Final
 
 import click
 
-from policies.manifests.findings import Finding, Severity
-from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
-from policies.reports.lint.rule_manual import how_to_fix
-from policies.reports.lint.run import LintRun, mark
-from policies.reports.lint.summary import (
+from policies.lint.reports.rule_manual import how_to_fix
+from policies.lint.reports.run import LintRun, mark
+from policies.lint.reports.summary import (
     asides,
     checked_inputs,
     counts,
@@ -22,6 +19,9 @@ from policies.reports.lint.summary import (
     skipped_count,
     skipped_groups,
 )
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policies.lint.reports.run import LEAD, WIDTH, mark, span
 from policies.manifests.fields import FieldPath, Key
-from policies.reports.lint.run import LEAD, WIDTH, mark, span
-from tests.policies.reports.lint.lint_runs import TEXTS
+from tests.policies.lint.reports.lint_runs import TEXTS
 
 
 @pytest.mark.parametrize(
