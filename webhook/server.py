@@ -23,7 +23,7 @@ from webhook.assembly import CERTIFICATES
 from webhook.component import Component
 from webhook.fork_server import ForkServer
 from webhook.forked import spare_collector
-from webhook.gunicorn.application import Application
+from webhook.gunicorn.application import Application, options_of
 from webhook.http.application import HttpApplication
 from webhook.http.authorization.authorizer import Authorizer, access_mode, build_authorizer, is_loopback
 from webhook.http.body import Receive, Scope, Send
@@ -144,7 +144,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         "child_exit": lambda _arbiter, worker: telemetry.forget_process(worker.pid),
     }
     os.register_at_fork(after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _ENDING))
-    Application(settings, roles, listener, certificates.context, hooks).run()
+    Application(roles, options_of(settings, listener, certificates.context) | hooks).run()
 
 
 def _prepare_fork() -> None:

@@ -43,29 +43,10 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # gunicorn has no types
 
 
 class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """A gunicorn server for one set of settings.
+    """A gunicorn server for an ASGI callable, the same in all workers."""
 
-    Args:
-        settings: The settings.
-        asgi: The callable that answers requests, the same in all workers.
-        listener: The bound socket.
-        ssl_context: Returns the context for the next handshake.
-        hooks: The hooks of gunicorn, by the names of its settings.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        asgi: Callable[..., Any],
-        listener: socket.socket,
-        ssl_context: Callable[[], ssl.SSLContext],
-        hooks: Mapping[str, Callable[..., None]],
-    ) -> None:
-        self._settings, self._asgi, self._hooks = settings, asgi, hooks
-        of_connections = {"settings": settings, "ssl_context": staticmethod(ssl_context)}
-        self._connection = type("Connection", (Connection,), of_connections)
-        # Kept open: gunicorn reads its configuration again on SIGHUP.
-        self._descriptor = listener.detach()
+    def __init__(self, asgi: Callable[..., Any], options: Mapping[str, object]) -> None:
+        self._asgi, self._options = asgi, options
         super().__init__()
 
     def load(self) -> Callable[..., Any]:
@@ -73,35 +54,48 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         return self._asgi
 
     def load_config(self) -> None:
-        """Set what differs from gunicorn's defaults; its environment variables and files are not read."""
-        settings = self._settings
-        of_uvicorn = {
-            "loop": "uvloop",
-            "http": self._connection,
-            "ws": "none",
-            "lifespan": "on",
-            "interface": "asgi3",
-            "proxy_headers": False,
-            "server_header": False,
-            "access_log": False,
-            "log_level": "error",
-            "timeout_keep_alive": math.ceil(settings.keepalive_s),
-            "timeout_graceful_shutdown": math.ceil(settings.graceful_timeout_s),
-        }
-        for name, value in {
-            **self._hooks,
-            "proc_name": "evenkeel",
-            "bind": f"fd://{self._descriptor}",
-            "worker_class": type("Worker", (Worker,), {"CONFIG_KWARGS": of_uvicorn}),
-            "workers": settings.workers + (settings.role is Role.ALL),
-            "timeout": _HEARTBEAT_S,
-            "graceful_timeout": math.ceil(settings.drain_s + settings.graceful_timeout_s + _KILL_MARGIN_S),
-            # Before the fork: what cannot be read stops the start, not every worker in turn.
-            "preload_app": True,
-            "worker_tmp_dir": _HEARTBEAT_FOLDER if os.access(_HEARTBEAT_FOLDER, os.W_OK) else None,
-            # A socket in the home folder that controls the server is not wanted.
-            "control_socket_disable": True,
-            "logger_class": GunicornLog,
-            "loglevel": "info" if settings.log_level is LogLevel.DEBUG else "warning",
-        }.items():
+        """Set the options; gunicorn's environment variables and files are not read."""
+        for name, value in self._options.items():
             self.cfg.set(name, value)
+
+
+def options_of(
+    settings: Settings, listener: socket.socket, ssl_context: Callable[[], ssl.SSLContext]
+) -> dict[str, object]:
+    """Return what differs from gunicorn's defaults.
+
+    Args:
+        settings: The settings.
+        listener: The bound socket.
+        ssl_context: Returns the context for the next handshake.
+    """
+    of_connections = {"settings": settings, "ssl_context": staticmethod(ssl_context)}
+    of_uvicorn = {
+        "loop": "uvloop",
+        "http": type("Connection", (Connection,), of_connections),
+        "ws": "none",
+        "lifespan": "on",
+        "interface": "asgi3",
+        "proxy_headers": False,
+        "server_header": False,
+        "access_log": False,
+        "log_level": "error",
+        "timeout_keep_alive": math.ceil(settings.keepalive_s),
+        "timeout_graceful_shutdown": math.ceil(settings.graceful_timeout_s),
+    }
+    return {
+        "proc_name": "evenkeel",
+        # Kept open: gunicorn reads its configuration again on SIGHUP.
+        "bind": f"fd://{listener.detach()}",
+        "worker_class": type("Worker", (Worker,), {"CONFIG_KWARGS": of_uvicorn}),
+        "workers": settings.workers + (settings.role is Role.ALL),
+        "timeout": _HEARTBEAT_S,
+        "graceful_timeout": math.ceil(settings.drain_s + settings.graceful_timeout_s + _KILL_MARGIN_S),
+        # Before the fork: what cannot be read stops the start, not every worker in turn.
+        "preload_app": True,
+        "worker_tmp_dir": _HEARTBEAT_FOLDER if os.access(_HEARTBEAT_FOLDER, os.W_OK) else None,
+        # A socket in the home folder that controls the server is not wanted.
+        "control_socket_disable": True,
+        "logger_class": GunicornLog,
+        "loglevel": "info" if settings.log_level is LogLevel.DEBUG else "warning",
+    }

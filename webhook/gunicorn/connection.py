@@ -7,14 +7,13 @@ say nothing. What is overridden are the methods of ``asyncio.Protocol`` and the 
 from __future__ import annotations
 
 import asyncio
-import math
 import resource
 import socket
 import ssl
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, ClassVar, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -22,10 +21,11 @@ from webhook.listener import shown_address
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER
 
-#: Open connections of a worker, and descriptors that are kept for all else, such as pipes of child processes.
-#: A burst of the API server had 69; many systems allow 1,024 file descriptors by default.
-_MOST_CONNECTIONS, _OTHER_DESCRIPTORS = 900, 16
-#: Bytes of the head of a request, beyond those that come with its first. An API server sends some hundred.
+_DESCRIPTORS: Final = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+#: Open connections of a worker: a burst of the API server had 69. The other file descriptors, of which many
+#: systems allow 1,024, are for all else, such as pipes of child processes.
+_MOST_OPEN: Final = min(900, max(_DESCRIPTORS // 3, _DESCRIPTORS - 124))
+#: Bytes of the head of a request, with what comes before it at once. An API server sends some hundred.
 _MOST_HEAD: Final = 64 * 1024
 #: Seconds that a closing connection is read on, so that its last answer is not lost (RFC 9112, section 9.6).
 _LINGER_S: Final = 2.0
@@ -38,49 +38,55 @@ class Connection(HttpToolsProtocol):
     #: Returns the context for the next handshake: that of the newest good certificate.
     ssl_context: ClassVar[Callable[[], ssl.SSLContext]]
     all_open: ClassVar[set[Connection]] = set()  #: The open connections of the process.
-    most_open: ClassVar[int] = 0  #: How many there may be; 0 before the first one.
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:  # uvicorn's
-        super().__init__(*arguments, **keywords)
-        self._opening: asyncio.Task[None] | None = None
-        self._extensions: dict[str, Any] = {}
-        # When what it waits for began: a handshake, a request, the reading of an answer, or a pause.
-        self._since = time.monotonic()
-        self._is_encrypted = self._is_receiving = False
-        # Bytes of an unfinished head; None while there is none.
-        self._head: int | None = None
+    scope: Any  # uvicorn's, of the last request; None before the first.
+    cycle: Any  # The same, with its answer.
+    _opening: asyncio.Task[None]  # The handshake.
+    _since: float  # When what it waits for began: a handshake, a request, or the reading of an answer.
+    _is_encrypted = False  # Whether the handshake is over, or none is needed.
+    _head_bytes = 0
+    _extensions: Mapping[str, Any] = {}
 
     @property
     def _is_answering(self) -> bool:
-        return not getattr(self.cycle, "response_complete", True)
+        return bool(self.cycle) and not self.cycle.response_complete
 
     @property
-    def is_idle(self) -> bool:
-        """Whether it waits for its next request."""
-        return self._is_encrypted and not (self._is_receiving or self._is_answering or self.flow.write_paused)
+    def _is_in_head(self) -> bool:
+        return bool(self.scope) and "method" not in self.scope
 
     @property
-    def deadline(self) -> float:
-        """The time at which what it waits for ends; how long the application computes is its own affair."""
-        if self._is_answering and not (self._is_receiving or self.flow.write_paused):
-            return math.inf
-        return self._since + (self.settings.keepalive_s if self.is_idle else self.settings.read_timeout_s)
+    def _is_receiving(self) -> bool:
+        return self._is_in_head or (bool(self.cycle) and self.cycle.more_body)
+
+    @property
+    def waited(self) -> float:
+        """The share of the time for what it waits for that has passed; none while an answer is computed."""
+        if not self._is_encrypted or self._is_receiving or self.flow.write_paused:
+            return (time.monotonic() - self._since) / self.settings.read_timeout_s
+        return 0.0 if self._is_answering else (time.monotonic() - self._since) / self.settings.keepalive_s
 
     def connection_made(self, transport: Any) -> None:  # a transport of uvloop
         """Begin the handshake here, and not where uvicorn listens: a client that says nothing has a limit.
 
-        Who comes by a Unix socket is our own process, and nothing is encrypted.
+        If there is no room the one ends that has waited for the largest share of its time: clients that use
+        their connections keep them, and one that is quick has sent its request before others come.
         """
         tls, sock = (transport.get_extra_info(name) for name in ("ssl_object", "socket"))
+        self._since = time.monotonic()
+        # Who comes by a Unix socket is our own process.
         if tls or sock.family == socket.AF_UNIX:
             super().connection_made(transport)
-            self._opening, self._is_encrypted, self._since = None, True, time.monotonic()
-            if not tls:
-                self.all_open.add(self)
-            elif certificate := tls.getpeercert(binary_form=True):
+            self.all_open.add(self)
+            self._is_encrypted = True
+            if tls and (certificate := tls.getpeercert(binary_form=True)):
                 self._extensions = {"tls": {"client_cert_chain": [certificate]}}
             return
-        if self._has_room():
+        if len(self.all_open) >= _MOST_OPEN:
+            longest = max(self.all_open, key=attrgetter("waited"))
+            if longest.waited:
+                longest.abort()
+        if len(self.all_open) < _MOST_OPEN:
             self.all_open.add(self)
             own = socket.fromfd(sock.fileno(), sock.family, sock.type)
             self._opening = self.loop.create_task(self._shake_hands(own))
@@ -98,34 +104,15 @@ class Connection(HttpToolsProtocol):
             self.all_open.discard(self)
             sock.close()
 
-    def _has_room(self) -> bool:
-        """Return whether there is room for this connection.
-
-        If need be the one ends that waits longest for its next request, or else the one that takes longest to
-        send one: a client in a hurry is through with that before others come. Where most have not even said
-        who they are, it is the oldest of those: clients that use their connections keep them.
-        """
-        if not self.most_open:
-            limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-            free = limit - len(list(Path("/proc/self/fd").iterdir())) - _OTHER_DESCRIPTORS
-            type(self).most_open = max(1, min(_MOST_CONNECTIONS, free))
-        if len(self.all_open) < self.most_open:
-            return True
-        waiting = [each for each in self.all_open if each.deadline < math.inf]
-        silent = [each for each in waiting if not each._is_encrypted]  # noqa: SLF001  # of the same class
-        ended = silent if len(silent) > self.most_open / 2 else [each for each in waiting if each.is_idle]
-        if waiting:
-            min(ended or waiting, key=lambda each: each.deadline).abort()
-        return bool(waiting)
-
     def data_received(self, data: bytes) -> None:
         """Take bytes of a request."""
         if self.transport.is_closing():
             return
         super().data_received(data)
-        self._head = None if self._head is None else self._head + len(data)
-        if (self._head or 0) > _MOST_HEAD:
-            self.send_400_response("the head of the request is too large")
+        if self._is_in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > _MOST_HEAD:
+                self.send_400_response("the head of the request is too large")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; not the socket that uvicorn accepted, which lives on."""
@@ -136,28 +123,14 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Note when a request came, for its deadline and for the timeout of its webhook."""
         if self._is_answering:
-            raise ConnectionError("it came before the answer to the request before it")
+            raise ConnectionError
         super().on_message_begin()
-        self._since, self._is_receiving, self._head = time.monotonic(), True, 0
-        # How long a request waits counts against the timeout of its webhook.
-        cast("dict[str, Any]", self.scope).update(
-            {"extensions": self._extensions, "evenkeel.arrived": self._since}
-        )
-
-    def on_headers_complete(self) -> None:
-        """Let the application begin."""
-        self._head = None
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """Wait for the answer."""
-        self._is_receiving = False
-        super().on_message_complete()
+        self._since, self._head_bytes = time.monotonic(), 0
+        self.scope |= {"extensions": self._extensions, "evenkeel.arrived": self._since}
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
-        if not self._is_receiving:
-            self._since = time.monotonic()
+        self._since = time.monotonic()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -174,16 +147,11 @@ class Connection(HttpToolsProtocol):
         LOGGER.info("request_refused", extra={"fields": {"client": shown_address(self.client), "error": msg}})
         super().send_400_response(msg)
 
-    def shutdown(self) -> None:
-        """End when a worker ends, but not in the middle of a request: its answer ends the connection."""
-        if not self._is_receiving:
-            super().shutdown()
-
     def expire(self) -> None:
         """End what took too long; the client gets an error where it can still read one."""
-        if not self._is_encrypted or self.transport.is_closing() or self.flow.write_paused:
+        if not self._is_encrypted or self.flow.write_paused or self.transport.is_closing():
             self.abort()
-        elif self._is_answering or self._head is not None:
+        elif self._is_in_head or self._is_answering:
             self.send_400_response("the request did not arrive in time")
         else:
             # It waits, or its request was answered before it came.
@@ -194,5 +162,5 @@ class Connection(HttpToolsProtocol):
         self.all_open.discard(self)
         if self._is_encrypted:
             self.transport.abort()
-        elif self._opening is not None:
+        else:
             self._opening.cancel()

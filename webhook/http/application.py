@@ -91,8 +91,7 @@ async def _beside(tick: Callable[[], None], parent: int) -> None:
     while True:
         try:
             tick()
-            now = time.monotonic()
-            for connection in [each for each in Connection.all_open if each.deadline <= now]:
+            for connection in [each for each in Connection.all_open if each.waited >= 1]:
                 connection.expire()
         except Exception as error:  # noqa: BLE001  # deadlines must go on
             LOGGER.error("tick_failed", exc_info=error)
