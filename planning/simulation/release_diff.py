@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
@@ -65,6 +65,14 @@ class ReleaseOutcome:
         return next((kind for kind, before, after in pairs if before != after), None)
 
 
+class ResponsibleChange(NamedTuple):
+    """An entry of the table of releases."""
+
+    since: str  #: The first release that does so.
+    what: str  #: What changes.
+    source: str  #: Where it is written.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadDiff:
     """A workload for which two releases differ."""
@@ -76,7 +84,7 @@ class WorkloadDiff:
     before: ReleaseOutcome  #: What the earlier release makes of it.
     after: ReleaseOutcome  #: What the later release makes of it.
     #: The changes between the releases that make a difference as grave, in their order.
-    responsible: Annotated[tuple[ReleaseChange, ...], INTERNAL]
+    responsible: tuple[ResponsibleChange, ...]
 
     @property
     @sent
@@ -115,7 +123,11 @@ def diff_releases(
             if difference is DiffKind.MESSAGE or not change.message_only
         ]
         steps = _steps(entry, replace(context, kubernetes_version=before), changes, first)
-        responsible = tuple(change for change, kind in steps if kind in gravest)
+        responsible = tuple(
+            ResponsibleChange(change.after(before).exact, change.what, change.source)
+            for change, kind in steps
+            if kind in gravest
+        )
     return WorkloadDiff(
         namespace=entry.workload.namespace,
         kind=entry.kind,

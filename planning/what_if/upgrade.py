@@ -10,13 +10,12 @@ from typing import Annotated, Final, NamedTuple
 from rich.console import RenderableType
 from rich.text import Text
 
-from planning.simulation.release_diff import DiffKind, WorkloadDiff
+from planning.simulation.release_diff import DiffKind, ResponsibleChange, WorkloadDiff
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INLINE, Count, Keywords, SentAs, dumps
 from policies.manifests.words import ON_SCREEN, listed, object_title, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports.terminal import indented, print_all, sentence
-from policies.scheduler.release_changes import ReleaseChange
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/diff/v1"
@@ -71,11 +70,11 @@ def what(found: WorkloadDiff) -> str:
 
 
 def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
-    groups: dict[tuple[ReleaseChange, ...], list[WorkloadDiff]] = {}
+    groups: dict[tuple[ResponsibleChange, ...], list[WorkloadDiff]] = {}
     for found in diff.workloads:
         groups.setdefault(found.responsible, []).append(found)
     for changes, workloads in groups.items():
-        yield from _group(changes, workloads, diff.before)
+        yield from _group(changes, workloads)
         yield ""
     title = f"Kubernetes {diff.before.exact} → {diff.after.exact}: {plural(diff.total, 'workload')}"
     yield Text(f"{title}, {len(diff.workloads):,} differ{_kinds(diff.workloads)}")
@@ -85,12 +84,10 @@ def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
         yield Text(f"Note: {one_line(text)}")
 
 
-def _group(
-    changes: tuple[ReleaseChange, ...], workloads: list[WorkloadDiff], before: KubernetesVersion
-) -> Iterator[RenderableType]:
+def _group(changes: tuple[ResponsibleChange, ...], workloads: list[WorkloadDiff]) -> Iterator[RenderableType]:
     """Yield the workloads for which the same changes are responsible, after these."""
     for change in changes:
-        yield Text(f"{change.after(before).exact}: {change.what}", "bold")
+        yield Text(f"{change.since}: {change.what}", "bold")
         yield Text(change.source, "dim")
     if not changes:
         yield Text("By no single entry of the table of releases:", "bold")
@@ -121,21 +118,11 @@ def _named(names: tuple[str, ...]) -> str:
     return listed(names, 1) or "none"
 
 
-class ResponsibleChange(NamedTuple):
-    """An entry of the table of releases."""
-
-    since: str  #: The first release that does so.
-    what: str  #: What changes.
-    source: str  #: Where it is written.
-
-
 class DifferingWorkload(NamedTuple):
     """A workload for which two releases differ."""
 
     found: Annotated[WorkloadDiff, INLINE]  #: What differs.
     message: str  #: The same in words.
-    #: The changes between the releases that make a difference as grave.
-    responsible: Sequence[ResponsibleChange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +152,6 @@ def render_json(diff: ReleaseDiff) -> bytes:
         left=diff.left,
         breaks=diff.breaks,
         notes=diff.notes,
-        workloads=[
-            DifferingWorkload(
-                found,
-                what(found),
-                [
-                    ResponsibleChange(change.after(diff.before).exact, change.what, change.source)
-                    for change in found.responsible
-                ],
-            )
-            for found in diff.workloads
-        ],
+        workloads=[DifferingWorkload(found, what(found)) for found in diff.workloads],
     )
     return dumps(answer)
