@@ -24,6 +24,7 @@ from planning.explain.json import ExplainAnswer
 from planning.explain.pending import PendingAnswer
 from planning.explain.score_answer import ScoreAnswer
 from planning.plan.json import PlanReport
+from planning.simulation.outcome import Outcome
 from planning.what_if.simulate_json import SimulateAnswer
 from planning.what_if.survive_json import SurviveAllAnswer, SurviveAnswer
 from planning.what_if.upgrade import DiffAnswer
@@ -81,6 +82,7 @@ _REPORTS: Final = (
         "An answer of evenkeel survive --all",
         "survive-all/v1/survive_all.schema.json",
     ),
+    (Outcome, "what_if", "An outcome of evenkeel what-if", "what-if/v1/what_if.schema.json"),
 )
 
 

@@ -52,20 +52,30 @@ class Definitions:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self.schemas: dict[str, Schema] = {}
+        #: Returns the schemas of what they refer to.
+        self.define: Callable[[type], Schema] = self.reference
 
     def reference(self, kind: type) -> Schema:
         """Return a reference to the schema of a class, which is made if it is not there yet."""
         name = kind.__name__
         if name not in self.schemas:
             self.schemas[name] = {}  # Before those that it refers to, as a reader wants them.
-            self.schemas[name] = class_schema(kind, self.reference)
+            self.schemas[name] = class_schema(kind, self.define)
         return {"$ref": f"{self._prefix}{name}"}
 
 
 def standalone_schema(kind: type, title: str, path: str) -> Schema:
-    """Return the schema of a class as a document of its own, with its path on the web site."""
+    """Return the schema of a class as a document of its own, with its path on the web site.
+
+    A value of the class within another one has the form of the whole document.
+    """
     definitions = Definitions("#/$defs/")
-    schema = class_schema(kind, definitions.reference)
+
+    def define(other: type) -> Schema:
+        return {"$ref": "#"} if other is kind else definitions.reference(other)
+
+    definitions.define = define
+    schema = class_schema(kind, define)
     identifier = f"https://evenkeel.dev/schemas/{path}"
     return {"$schema": DIALECT, "$id": identifier, "title": title, **schema, "$defs": definitions.schemas}
 

@@ -83,6 +83,8 @@ class Verdict:
     sentence: str  #: It as a sentence that can be read aloud, of at most 240 characters.
     pods: tuple[str, ...] = ()  #: The first names of the pods that it is about.
     count: Count = 0  #: How many pods it is about.
+    #: Why that is so, as a sentence without its end; empty where the first says it.
+    why: str = ""
     message: str = ""  #: The words of the scheduler or the API server; empty without any.
     needs: tuple[str, ...] = ()  #: Of an undecided one: the kinds to read, or the limit to raise.
 
@@ -156,6 +158,15 @@ class Survival:
     left: Count  #: How many run if that goes, at the end.
     #: Whether two or more run and the loss of one domain leaves none, though there could be another.
     stops: bool
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether the fullest domain takes a larger share with it than before, and fewer pods are left."""
+        if self.left_before is None or self.before is None or self.left >= self.left_before:
+            return False
+        taken, of = self.after.get(self.fullest or "", 0), self.left
+        taken_before, of_before = self.before.get(self.fullest_before or "", 0), self.left_before
+        return taken * of_before > taken_before * of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

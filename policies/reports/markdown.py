@@ -30,19 +30,28 @@ _AT: Final = "@<!-- -->"
 SIGNS: Final = {True: "✅", False: "❌", None: "⚠️"}
 
 
-def render(title: str, *, verdict: bool | None, parts: Iterable[RenderableType]) -> str:
-    """Return a heading, and the parts of the report as far as a comment holds them.
+def render(
+    title: str,
+    *,
+    verdict: bool | None,
+    parts: Iterable[RenderableType],
+    details: Iterable[RenderableType] = (),
+) -> str:
+    """Return a bold sentence, and the parts of the report as far as a comment holds them.
 
     Args:
         title: The first sentence.
         verdict: Whether all is well; None if that is not known.
         parts: The report as the terminal has it.
+        details: What is folded in behind it.
     """
+    folded = "".join(map(_block, details))
     # Markdown has an empty line between all parts.
     return "".join(
         (
-            f"### {SIGNS[verdict]} {text(title)}\n",
+            f"**{SIGNS[verdict]} {text(title)}**\n",
             *within(map(_block, (part for part in parts if part != ""))),
+            f"\n<details><summary>How it was found</summary>\n{folded}\n</details>\n" if folded else "",
         )
     )
 

@@ -67,6 +67,21 @@ class Bush:
         return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Egg:
+    """An egg."""
+
+    hatches: Nest  #: Where.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nest:
+    """A nest."""
+
+    nests: tuple[Nest, ...]  #: Those in it.
+    eggs: tuple[Egg, ...]  #: What is in it.
+
+
 def _refer(kind: type) -> dict[str, Any]:
     return {"$ref": kind.__name__}
 
@@ -137,6 +152,15 @@ def test_document() -> None:
 
     assert ["Leaf"] == list(schema["$defs"])
     assert "#/$defs/Leaf" == schema["properties"]["leaves"]["items"]["$ref"]
+
+
+def test_recursive_document() -> None:
+    """A class that holds values of its own refers to the document."""
+    schema = standalone_schema(Nest, "A nest", "nest.json")
+
+    assert {"$ref": "#"} == schema["properties"]["nests"]["items"]
+    assert "#" == schema["$defs"]["Egg"]["properties"]["hatches"]["$ref"]
+    assert ["Egg"] == list(schema["$defs"])
 
 
 def test_a_field_without_a_description() -> None:
