@@ -16,7 +16,6 @@ from planning.simulation.outcome import (
     Cause,
     ConstraintOutcome,
     ObjectChange,
-    Survival,
     Verdict,
     WorkloadOutcome,
 )
@@ -183,6 +182,12 @@ def _refused(judged: _Workload) -> Verdict | None:
     return replace(found, message=message)
 
 
+def _with_why(found: Verdict, facts: WorkloadFacts) -> Verdict:
+    """Return a verdict with why its pods have no node, unless its sentence says it."""
+    why = "" if facts.why_pending in found.sentence else facts.why_pending
+    return replace(found, why=why, message=facts.message)
+
+
 def _down(judged: _Workload) -> Verdict | None:
     outcome, facts = judged.outcome, judged.facts
     if outcome.after or not judged.short:
@@ -190,7 +195,7 @@ def _down(judged: _Workload) -> Verdict | None:
     none = f"no pod of {judged.title} runs in the end"
     sentences = [f"{none}: {facts.why_pending}", none] if facts.why_pending else [none]
     found = judged.verdict(Cause.DOWN, *sentences, count=judged.short, pods=facts.pending)
-    return replace(found, message=facts.message)
+    return _with_why(found, facts)
 
 
 def _deadlock(judged: _Workload) -> Verdict | None:
@@ -211,7 +216,7 @@ def _deadlock(judged: _Workload) -> Verdict | None:
         count=len(facts.pending),
         pods=facts.pending,
     )
-    return replace(found, message=facts.message)
+    return _with_why(found, facts)
 
 
 def _blocked(judged: _Workload) -> Verdict | None:
@@ -269,7 +274,7 @@ def _pending(judged: _Workload) -> Verdict | None:
     lead = judged.lead if judged.changed else f"{judged.title} stays {short:,} short"
     sentences = [f"{lead}: {facts.why_pending}", lead] if facts.why_pending else [lead]
     found = judged.verdict(Cause.PENDING, *sentences, count=short, pods=facts.pending)
-    return replace(found, message=facts.message)
+    return _with_why(found, facts)
 
 
 def _waits_for_deletion(judged: _Workload) -> Verdict | None:
@@ -383,7 +388,7 @@ def _not_recreated(judged: _Workload) -> Verdict | None:
 
 def _fewer_left(judged: _Workload) -> Verdict | None:
     for each in judged.outcome.survival:
-        if not _takes_more(judged.outcome, each):
+        if not each.takes_more:
             continue
         outcome, word = judged.outcome, domain_word(each.topology_key)
         goes, went = outcome.after - each.left, outcome.before - (each.left_before or 0)
@@ -399,14 +404,6 @@ def _fewer_left(judged: _Workload) -> Verdict | None:
             sentences = [f"{judged.lead}, but {word} {shown(emptied[0])} gets none and {end}", *sentences]
         return judged.verdict(Cause.FEWER_LEFT, *sentences, count=goes)
     return None
-
-
-def _takes_more(outcome: WorkloadOutcome, survival: Survival) -> bool:
-    """Return whether the fullest domain takes a larger share of the pods than before, and leaves fewer."""
-    if survival.left_before is None or survival.left >= survival.left_before:
-        return False
-    goes, went = outcome.after - survival.left, outcome.before - survival.left_before
-    return goes * outcome.before > went * outcome.after
 
 
 #: What is asked of each workload; what it finds is sorted by cause.
