@@ -21,7 +21,7 @@ from planning.audit.deletion_costs_text import DeletionCostsAnswer
 from planning.audit.evictions_text import RebalanceAnswer
 from planning.audit.json import AuditAnswer
 from planning.explain.json import ExplainAnswer
-from planning.explain.pending import PendingAnswer
+from planning.explain.pending import PendingPodsAnswer
 from planning.explain.score_answer import ScoreAnswer
 from planning.plan.json import PlanReport
 from planning.simulation.outcome import Outcome
@@ -66,7 +66,7 @@ _REPORTS: Final = (
     (DiffAnswer, "diff", "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),
     (ExplainAnswer, "explain", "An explanation of evenkeel explain", "explain.schema.json"),
     (LintReport, "lint", "A run of evenkeel lint", "lint/v1/lint.schema.json"),
-    (PendingAnswer, "pending", "Why pods are pending", "pending/v1/pending.schema.json"),
+    (PendingPodsAnswer, "pending", "Why pods are pending", "pending/v1/pending.schema.json"),
     (PlanReport, "plan", "A plan of evenkeel plan", "plan/v1/plan.schema.json"),
     (PolicyCheckReport, "policy_check", "What evenkeel policy check finds", "policy-check-v1.json"),
     (EmitReport, "policy_emit", "What evenkeel policy emit writes", "policy-emit-v1.json"),

@@ -31,7 +31,7 @@ MOST_NAMED: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingReason:
+class ControllerPending:
     """Pending pods of one controller that wait for the same reason."""
 
     workload: Annotated[WorkloadRef, INLINE]  #: The controller, or the pod itself where it has none.
@@ -43,7 +43,7 @@ class PendingReason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingAnswer:
+class PendingPodsAnswer:
     """The pods of a cluster that wait for a node.
 
     Later releases may add fields; within v1 none is renamed or goes away.
@@ -53,7 +53,7 @@ class PendingAnswer:
     kubernetes_version: KubernetesVersion  #: The release that the scheduler behaves as.
     nodes: Count  #: How many nodes there are.
     pods: Count  #: How many pods are pending.
-    reasons: Sequence[PendingReason]  #: By controller: those that fit no node first.
+    reasons: Sequence[ControllerPending]  #: By controller: those that fit no node first.
     not_tried: Count  #: How many pods were not evaluated, because they are too many or the work was ended.
     unread: Sequence[str]  #: What could not be read of the cluster, a line each.
 
@@ -71,7 +71,7 @@ def find_reasons(
     namespace: str = "",
     unread: Sequence[str] = (),
     stop: Callable[[], bool],
-) -> PendingAnswer:
+) -> PendingPodsAnswer:
     """Return why each pending pod is pending.
 
     Args:
@@ -85,8 +85,8 @@ def find_reasons(
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
     pods = [pod for pod in pending.each() if namespace in ("", pod.namespace)]
-    known: dict[tuple[WorkloadRef, bytes], PendingReason] = {}
-    found: dict[tuple[WorkloadRef, str], PendingReason] = {}
+    known: dict[tuple[WorkloadRef, bytes], ControllerPending] = {}
+    found: dict[tuple[WorkloadRef, str], ControllerPending] = {}
     tried = 0
     for pod in pods:
         obj, ref = orjson.loads(pod.text), _controller(pod, workloads)
@@ -100,7 +100,7 @@ def find_reasons(
         before = found.get((ref, reason.sentence), reason)
         names = (*before.pods, pod.name)[:MOST_NAMED]
         found[ref, reason.sentence] = replace(before, count=before.count + 1, pods=names)
-    return PendingAnswer(
+    return PendingPodsAnswer(
         kubernetes_version=context.kubernetes_version,
         nodes=context.cluster.node_count,
         pods=pending.count if not namespace else len(pods),
@@ -118,9 +118,9 @@ def _controller(pod: WaitingPod, workloads: ClusterWorkloads) -> WorkloadRef:
     return workloads.controller(WorkloadRef(pod.namespace, pod.owner.kind, pod.owner.name))
 
 
-def _evaluated(obj: dict[str, Any], ref: WorkloadRef, context: AdmissionContext) -> PendingReason:
+def _evaluated(obj: dict[str, Any], ref: WorkloadRef, context: AdmissionContext) -> ControllerPending:
     """Return the reason of a pod, so far of none."""
-    reason = PendingReason(workload=ref, count=0, pods=(), feasible_nodes=None, sentence="")
+    reason = ControllerPending(workload=ref, count=0, pods=(), feasible_nodes=None, sentence="")
     try:
         placement = evaluate_manifest(obj, context)
     except PlacementError as error:
@@ -131,12 +131,12 @@ def _evaluated(obj: dict[str, Any], ref: WorkloadRef, context: AdmissionContext)
     return replace(reason, feasible_nodes=fits, sentence=sentence, message=result.message)
 
 
-def render_text(answer: PendingAnswer, *, width: int, color: bool) -> str:
+def render_text(answer: PendingPodsAnswer, *, width: int, color: bool) -> str:
     """Return the answer as text, as ``print_all`` does."""
     return print_all(_parts(answer), width=width, color=color)
 
 
-def headline(answer: PendingAnswer) -> str:
+def headline(answer: PendingPodsAnswer) -> str:
     """Return how many pods are pending, and how many of them fit nowhere."""
     if not answer.pods:
         return "No pod is pending"
@@ -147,7 +147,7 @@ def headline(answer: PendingAnswer) -> str:
     return f"{pending}, and no node takes {'it' if answer.pods == 1 else f'{stuck:,} of them'}"
 
 
-def _parts(answer: PendingAnswer) -> Iterator[RenderableType]:
+def _parts(answer: PendingPodsAnswer) -> Iterator[RenderableType]:
     style = "bold green" if answer.all_fit else "bold red"
     yield Text.assemble((headline(answer), style), f" (Kubernetes {answer.kubernetes_version})")
     for each in answer.reasons:

@@ -190,7 +190,7 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/security.md", "tries N requests, of every user", [sum(1 for _ in test_owners.requests())]),
     ("docs/security.md", "about two clusters for N objects", [sum(1 for _ in test_strangers.bodies())]),
     ("docs/simulate.md", "At most N pods of other workloads", [recovery.MOST_OTHERS]),
-    ("docs/simulate.md", "with N nodes these are N, all runs", [5_000, PodLimit(5_000).most]),
+    ("docs/reference/machine-forms.md", "with N nodes these are N, all runs", [5_000, PodLimit(5_000).most]),
     ("docs/survive.md", "after the worst loss; at most N are tried", [survive.MOST_MARGIN]),
     ("docs/survive.md", "if there are at most N domains", [survive_suggestions.MOST_LOSSES]),
     ("docs/ui.md", "The next reading comes N s after the last", [readings._SOONEST_S]),

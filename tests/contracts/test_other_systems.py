@@ -61,9 +61,9 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "command",
     [
         "lint .",
-        "fix --diff checkout.yaml",
+        "lint --diff checkout.yaml",
         "explain -f web.yaml --cluster cluster.yaml",
-        "score -f web.yaml --cluster cluster.yaml",
+        "explain -f web.yaml --cluster cluster.yaml -o scores",
         "simulate -f web.yaml --cluster cluster.yaml",
         "rollout -f web.yaml --cluster cluster.yaml",
         "survive zone -f web.yaml --cluster cluster.yaml",

@@ -38,6 +38,7 @@ ELSEWHERE = {
     "policies/lint/lint.schema.json",
     "planning/schemas/pending.schema.json",
     "planning/schemas/plan.schema.json",
+    "planning/schemas/what_if.schema.json",
     "policies/lint/policy_check.schema.json",
     "policies/lint/policy_test.schema.json",
     "policies/emit/policy_emit.schema.json",

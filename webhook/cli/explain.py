@@ -111,10 +111,10 @@ def _explain(
             return ExitCode.of(clean=fits)
     from planning.explain import text as explain_text
     from policies.scheduler import rejections
-    from webhook.cli import placement
+    from webhook.cli import placement as cli_placement
 
     judge = _Explainer(rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
-    explained, entry, _, node = placement.evaluate_object(options, judge, tells_node=True)
+    explained, entry, _, node = cli_placement.evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
         from planning.explain import json as explain_json

@@ -130,10 +130,10 @@ def _explain(rules: str) -> ExitCode:
     """Print the documentation of rules, which commas separate; of none of them, the list of all."""
     from policies.lint.reports import rule_manual
     from policies.rules import base
-    from webhook.lint import options
+    from webhook.lint import options as lint_options
 
     ids = list(filter(None, map(str.strip, rules.split(","))))
-    options.check_rules("--explain", ids)
+    lint_options.check_rules("--explain", ids)
     click.echo(rule_manual.manuals(map(base.all_rules().__getitem__, dict.fromkeys(ids))), nl=False)
     return ExitCode.CLEAN
 
