@@ -80,11 +80,15 @@ async def live(
 
 
 def _drain(state: ServerState, end: Callable[[int, None], Any]) -> None:
-    """Go on answering for a while after SIGTERM, until load balancers know; then let the server end."""
+    """Go on answering for a while after SIGTERM, until load balancers know; then let the server end.
+
+    Without its fork server it can answer nothing, and another process waits to take its place.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    seconds = 0.0 if state.forks.failed else state.settings.drain_s
     state.end_soon()
-    LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
-    asyncio.get_running_loop().call_later(state.settings.drain_s, end, signal.SIGTERM, None)
+    LOGGER.info("draining", extra={"fields": {"seconds": seconds}})
+    asyncio.get_running_loop().call_later(seconds, end, signal.SIGTERM, None)
 
 
 async def _beside(tick: Callable[[], None], parent: int) -> None:
