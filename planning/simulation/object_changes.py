@@ -281,6 +281,7 @@ class ObjectChanges:
             rollout = play()
             if played.scaling is not None:
                 rollout = with_nodes(rollout, play, played.scaling)
+                played.tell_nodes()
         except PlacementError as error:
             outcome.errors = error.errors
             return
@@ -445,6 +446,7 @@ class ObjectChanges:
         steps = self._simulation.schedule_all(queue)
         if played.scaling is not None and count_bound(steps) < len(steps) == len(queue):
             steps, _ = played.scaling.add_nodes(queue, steps)
+            played.tell_nodes()
         self._placed(ref, prepared, steps, number)
         return len(steps)
 

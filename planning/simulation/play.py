@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -51,7 +52,7 @@ from policies.manifests.fields import (
 )
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_ref import WorkloadRef
-from policies.pods.placement import PlacementError
+from policies.pods.placement import DAEMON_SET, PlacementError
 from policies.scheduler.index import PodOnNode
 from policies.scheduler.releases import parse_release
 
@@ -160,7 +161,7 @@ class _Play:
         return outcome if self._scenario.each is None else self._lose_each(outcome)
 
     def _run(self) -> None:
-        events, scenario = self._scenario.events, self._scenario
+        events, scenario, played = self._scenario.events, self._scenario, self._played
         if not self._is_nested:
             self._begin()
         position = 0
@@ -168,6 +169,7 @@ class _Play:
             if scenario.stop():
                 break
             moment = list(_moment(events, position))
+            played.progress = partial(self._progress, position, len(moment))
             if len(moment) > 1 or _is_on_nodes(events[position]):
                 self._on_nodes(moment)
             else:
@@ -178,6 +180,10 @@ class _Play:
             position += len(moment)
             self._done = position
             scenario.progress(position / len(events))
+
+    def _progress(self, position: int, events: int, share: float) -> None:
+        """Report the share that is done, of some events at a position."""
+        self._scenario.progress((position + share * events) / len(self._scenario.events))
 
     def _check(self) -> None:
         if self._found.errors:
@@ -206,12 +212,21 @@ class _Play:
             displaced += gone
         self._check()
         self._without_domains()
-        self._give_daemons()
+        self._give_daemons(self._opened(moment))
         played.settle(displaced)
         if drained := self._changes.drained[drains:]:
             self._drain(drained)
         # There may be room for what waits on nodes that are new or free.
         self._objects.resume(self._objects.unfinished())
+
+    def _opened(self, moment: list[tuple[int, Event]]) -> set[str]:
+        """Return the nodes that may take pods which they did not take before."""
+        names = set(self._changes.done.added)
+        for _, event in moment:
+            freed = event.untaint or event.label
+            names |= {event.uncordon} if event.uncordon is not None else set()
+            names |= {freed.node} if freed is not None else set()
+        return names
 
     def _tell_nodes(self, event: Event, lost: list[str], added: list[str]) -> None:
         played = self._played
@@ -251,19 +266,16 @@ class _Play:
                 scaling.autoscaler = scaling.autoscaler.without(lost.key, lost.value)
         self._nodes.lost_domains.clear()
 
-    def _give_daemons(self) -> None:
-        """Give new nodes the pods of DaemonSets, before others take the room."""
-        played, added = self._played, set(self._changes.done.added)
-        new = [name for name in added if not played.cluster.pods_on([name])]
-        if not new:
-            return
-        for ref in played.state.workloads.known_by():
-            if ref.kind != "DaemonSet" or (request := self._start.request(ref)) is None:
+    def _give_daemons(self, nodes: Collection[str]) -> None:
+        """Give nodes that are new or otherwise the pods of DaemonSets, before others take the room."""
+        played = self._played
+        for ref in sorted(played.state.workloads.known_by()) if nodes else ():
+            if ref.kind != DAEMON_SET or (request := self._start.request(ref)) is None:
                 continue
-            result = played.simulation.evaluate(request)
+            result, there = played.simulation.evaluate(request), played.running(ref)
             for position in nodes_of_daemon(result):
                 node = result.names[position]
-                if node in new and result.feasible[position]:
+                if node in nodes and node not in there and result.feasible[position]:
                     name = f"{ref.name}-{node}"
                     played.simulation.bind(request.pod, name, node)
                     played.claim(ref, [name])

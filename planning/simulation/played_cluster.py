@@ -9,12 +9,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Final
 
 import numpy as np
 
 from planning.simulation.autoscaling import Autoscaling
-from planning.simulation.cluster_simulation import ClusterSimulation, PreemptedPod
+from planning.simulation.cluster_simulation import ClusterSimulation, PreemptedPod, unnoticed
 from planning.simulation.disruption_budgets import DisruptionBudgets
 from planning.simulation.node_source import NodeSource
 from planning.simulation.outcome import Did, Step
@@ -28,11 +29,11 @@ from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath, member
 from policies.model.deletion_facts import seconds_of
 from policies.model.version import KubernetesVersion
-from policies.model.workload import Workload
+from policies.model.workload import OWNER_KEY, Workload
 from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.known_pods import KnownPods, PendingReplica
-from policies.pods.placement import DAEMON_SET, PreparedPod
+from policies.pods.placement import DAEMON_SET, PlacementError, PreparedPod, prepare
 from policies.scheduler.index import ClusterIndex, PodOnNode
 
 #: What a pod without a controller belongs to: itself.
@@ -59,16 +60,29 @@ class PodOwners:
                 self.waiting.setdefault(ref, []).append(key)
 
     def of(self, namespace: str, name: str) -> WorkloadRef | None:
-        """Return the workload of a pod, itself without a controller; None if its object is not known."""
+        """Return the workload of a pod, itself without a controller; None for one that is not there."""
         found = self._state.known.running.find(namespace, name)
         if found is None:
-            return None
+            return self._by_label(namespace, name)
         if found.owner is None or found.static:
             return WorkloadRef(namespace, POD, name)
         key = WorkloadRef(namespace, found.owner.kind, found.owner.name)
         if key not in self._owners:
-            self._owners[key] = self._state.workloads.controller(key)
+            owner = self._state.workloads.controller(key)
+            # Who owns a revision that is not known, its pods say.
+            is_known = owner != key or self.object_of(key) is not None
+            self._owners[key] = owner if is_known else self._by_label(namespace, name) or key
         return self._owners[key]
+
+    def _by_label(self, namespace: str, name: str) -> WorkloadRef | None:
+        """Return the workload of a pod of which nothing is known but what the index has."""
+        table = cluster_of(self._state).pods_of(namespace)
+        row = None if table is None else table.find(name)
+        if table is None or row is None:
+            return None
+        owner = dict(table.label_sets.labels(row.label_set)).get(OWNER_KEY, "")
+        kind, _, title = owner.partition("/")
+        return WorkloadRef(namespace, kind, title) if title else WorkloadRef(namespace, POD, name)
 
     def object_of(self, ref: WorkloadRef) -> Workload | None:
         """Return the object of a workload as the cluster has it; None if that is not known."""
@@ -151,9 +165,12 @@ class PlayedCluster:
     gone: list[PodOnNode] = field(default_factory=list)  #: The pods that left their nodes.
     steps: list[Step] = field(default_factory=list)  #: Everything that happened.
     event: int | None = None  #: The position of the event that happens now.
+    #: Called with the share of the work that is done for pods that lost their node.
+    progress: Callable[[float], None] = lambda _share: None
     again: Rescheduling = field(init=False)  #: Schedules again what lost its node.
     budgets: DisruptionBudgets = field(init=False)  #: What may be evicted.
     _cause: dict[tuple[str, str], int | None] = field(default_factory=dict)
+    _told_nodes: int = 0
     _names: dict[WorkloadRef, set[tuple[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -339,12 +356,44 @@ class PlayedCluster:
         lost = list(displaced)
         for pod in lost:
             self._cause[pod.namespace, pod.name] = self.event
-        self.again.schedule([*lost, *waiting])
+            if self.facts.own(pod.namespace, pod.name) is None and self.facts.object_of(pod) is None:
+                self._replace_unknown(pod)
+        queue = [*lost, *waiting]
+        done, most = count(1), max(len(queue), 1)
+        # Those that are evicted for others come besides.
+        self.simulation.on_step = lambda _step: self.progress(min(next(done) / most, 1.0))
+        self.again.schedule(queue)
+        self.simulation.on_step = unnoticed
         self._tell(before)
         if self.scaling is not None and not self.simulation.stop():
             before = {entry.key: entry for entry in self.again.displaced}
             self.scaling.schedule_again(self.again)
+            self.tell_nodes()
             self._tell(before)
+
+    def tell_nodes(self) -> None:
+        """Note the nodes that an autoscaler has added since the last time."""
+        if self.scaling is not None and self.scaling.scaled is not None:
+            nodes = self.scaling.scaled.nodes
+            for node in nodes[self._told_nodes :]:
+                self.note(Did.ADDED, node=node.name)
+            self._told_nodes = len(nodes)
+
+    def _replace_unknown(self, pod: PodOnNode) -> None:
+        """Let the workload of a pod whose object is not known make what replaces it, if that is known."""
+        ref = self.workload_of(pod.namespace, pod.name)
+        workload = None if ref is None or ref.kind == POD else self.object_of(ref)
+        if ref is None or workload is None:
+            return
+        number = next((at for at, each in enumerate(self.placed) if each.workload is workload), None)
+        if number is None:
+            try:
+                prepared = prepare(replace(workload, release=self.context.release), self.context)
+            except PlacementError:
+                return
+            number = len(self.placed)
+            self.placed.append(replace(prepared, workload=workload))
+        self.claim(ref, [pod.name], number)
 
     def _tell(self, before: dict[tuple[str, str], DisplacedPod]) -> None:
         """Note what became of pods that were scheduled again."""

@@ -18,10 +18,13 @@ from planning.simulation.release_diff import WorkloadDiff
 from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.scenario import ClusterState, Scenario
 from planning.simulation.survival import no_domains, survivals
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS
+from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.placement import DAEMON_SET, PlacementError, prepare
 from policies.scheduler.index import ClusterIndex, PodOnNode
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.request import SchedulingRequest
 
 #: How a rollout ends, as a cause.
@@ -31,8 +34,6 @@ _ENDS: Final[Mapping[RolloutEnd, Cause]] = {
     RolloutEnd.PENDING: Cause.PENDING,
     RolloutEnd.DEADLOCK: Cause.DEADLOCK,
 }
-#: The budgets of a cluster, as kubectl names them.
-_BUDGETS: Final = "poddisruptionbudgets"
 
 
 @dataclass(slots=True)
@@ -191,6 +192,20 @@ class Counting:
         facts = self._facts(ref, changed, refused, complete=complete)
         return replace(outcome, verdicts=judge_workload(outcome, facts))
 
+    def _unread(self, ref: WorkloadRef, changed: ObjectOutcome | None) -> Iterator[str]:
+        """Yield the kinds that were not read and that decide about a workload, as kubectl names them."""
+        played, hit, now = self._played, self._played.hits.get(ref), self._played.objects.get(ref)
+        displaced = hit is not None and hit.lost + hit.evicted > 0
+        if hit is not None and hit.evicted and self._drains and not played.budgets.known:
+            yield LIST_NAMES[BUDGET].lower()
+        request = self._start.request(ref) if now is None or now.prepared is None else now.prepared.request
+        if request is None or not (displaced or changed is not None):
+            return
+        if request.pod.class_unknown:
+            yield LIST_NAMES[PRIORITY_CLASS].lower()
+        if request.pod.volumes is not NO_VOLUMES:
+            yield from map(str.lower, NodeView(played.cluster, request.pod).claims.unknown)
+
     def _of(self, refused: RefusedEviction) -> WorkloadRef | None:
         return self._played.workload_of(refused.pod.namespace, refused.pod.name)
 
@@ -225,7 +240,7 @@ class Counting:
         complete: bool,
     ) -> WorkloadFacts:
         played, now = self._played, self._played.objects.get(ref)
-        workload, hit = played.object_of(ref), played.hits.get(ref)
+        workload = played.object_of(ref)
         waiting = self._left.get(ref, [])
         names = [entry.name for entry in waiting]
         message = next((entry.step.message for entry in waiting if entry.step is not None), "")
@@ -245,9 +260,7 @@ class Counting:
             evictions=tuple(refused),
             drained=self._drains,
             new_nodes=len(self._new_nodes),
-            unread=(_BUDGETS,)
-            if hit is not None and hit.evicted and self._drains and not played.budgets.known
-            else (),
+            unread=tuple(self._unread(ref, changed)),
             unfinished=unfinished,
             limit=f"{MOST_SCHEDULED:,} pods of one scenario" if untried else "",
             allow_missing=self._scenario.allow_missing,
