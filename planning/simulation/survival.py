@@ -66,14 +66,22 @@ def most_populated(
         before: The counts before; None for none.
         after: The counts after; None for none.
     """
-    both = (before or {}).keys() | (after or {}).keys()
-    most = {value: max((before or {}).get(value, 0), (after or {}).get(value, 0)) for value in both}
-    shown = sorted(sorted(both, key=lambda value: (-most[value], value))[:MOST_DOMAINS])
+    was, now = before or {}, after or {}
+    both = was.keys() | now.keys()
+    shown = sorted(both if len(both) <= MOST_DOMAINS else _most_populated(was, now, both))
 
     def of(counts: Mapping[str, int] | None) -> dict[str, int] | None:
         return None if counts is None else {value: counts[value] for value in shown if value in counts}
 
     return of(before), of(after), len(both) - len(shown)
+
+
+def _most_populated(was: Mapping[str, int], now: Mapping[str, int], both: Collection[str]) -> list[str]:
+    """Return the domains with most pods at either time, as many as are shown; most have none."""
+    held = {value for counts in (was, now) for value, pods in counts.items() if pods}
+    most = sorted(held, key=lambda value: (-max(was.get(value, 0), now.get(value, 0)), value))
+    empty = sorted(set(both) - held) if len(held) < MOST_DOMAINS else []
+    return [*most, *empty][:MOST_DOMAINS]
 
 
 class _Domains:
@@ -83,14 +91,18 @@ class _Domains:
         self.running = sum(running.values())
         self._pod, self._on, self._cluster = pod, running, cluster
 
-    def allowed(self, key: str) -> set[str]:
+    def allowed(self, key: str) -> frozenset[str]:
         """Return the domains with a node that affinity and tolerations allow, cordoned or not."""
         with self._cluster.reading():
             view = NodeView(self._cluster, self._pod)
-            tolerated = view.derive(("lasting", self._pod.tolerations), self._tolerated)
-            label = view.label(key)
-            nodes = view.matches_affinity & tolerated[view.taint_numbers] & label.present
-            return {label.texts[number] for number in np.unique(label.numbers[nodes]).tolist()}
+            asked = ("allowed domains", key, self._pod.affinity, self._pod.tolerations)
+            return view.derive(asked, lambda: self._find_allowed(view, key))
+
+    def _find_allowed(self, view: NodeView, key: str) -> frozenset[str]:
+        tolerated = view.derive(("lasting", self._pod.tolerations), self._tolerated)
+        label = view.label(key)
+        nodes = view.matches_affinity & tolerated[view.taint_numbers] & label.present
+        return frozenset(label.texts[number] for number in np.unique(label.numbers[nodes]).tolist())
 
     def _tolerated(self) -> NDArray[np.bool_]:
         """Return which lists of taints keep the pods away for good."""
