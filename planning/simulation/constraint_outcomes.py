@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from planning.simulation.outcome import ConstraintOutcome
 from planning.simulation.survival import most_populated
@@ -14,13 +14,17 @@ from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.skew import skew_of
 
 
-class _Counted(NamedTuple):
+class CountedConstraint(NamedTuple):
     """A constraint in force, with the pods that it counts by domain."""
 
     position: int
     applied: AppliedConstraint
     counts: dict[str, int]
     skew: int
+
+
+#: By topology key and whenUnsatisfiable.
+CountedConstraints: TypeAlias = dict[tuple[str, WhenUnsatisfiable], CountedConstraint]
 
 
 def constraint_outcomes(
@@ -42,22 +46,30 @@ def constraint_outcomes(
         cluster_after: The cluster at the end.
         peaks: The largest skew between them, by the position of the constraint among those at the end.
     """
-    was, now = _count(before, cluster_before), _count(after, cluster_after)
+    was = count_constraints(before, cluster_before)
+    return compare_constraints(was, count_constraints(after, cluster_after), peaks)
+
+
+def compare_constraints(
+    was: CountedConstraints, now: CountedConstraints, peaks: Mapping[int, int]
+) -> tuple[ConstraintOutcome, ...]:
+    """Return the same of constraints that were counted before and at the end."""
     return tuple(_outcome(was.get(key), now.get(key), peaks) for key in {**now, **was})
 
 
-def _count(
-    request: SchedulingRequest | None, cluster: ClusterIndex
-) -> dict[tuple[str, WhenUnsatisfiable], _Counted]:
-    found: dict[tuple[str, WhenUnsatisfiable], _Counted] = {}
+def count_constraints(request: SchedulingRequest | None, cluster: ClusterIndex) -> CountedConstraints:
+    """Return the constraints in force for a pod with what they count; none without a pod."""
+    found: CountedConstraints = {}
     for position, result in enumerate(() if request is None else count_spread(request, cluster)):
         applied, counts = result.applied, result.domains.by_value()
         key = applied.constraint.topology_key, applied.constraint.when_unsatisfiable
-        found[key] = _Counted(position, applied, counts, skew_of(applied, counts))
+        found[key] = CountedConstraint(position, applied, counts, skew_of(applied, counts))
     return found
 
 
-def _outcome(was: _Counted | None, now: _Counted | None, peaks: Mapping[int, int]) -> ConstraintOutcome:
+def _outcome(
+    was: CountedConstraint | None, now: CountedConstraint | None, peaks: Mapping[int, int]
+) -> ConstraintOutcome:
     at_end = now or was
     if at_end is None:
         raise ValueError("a constraint is in force before or at the end")

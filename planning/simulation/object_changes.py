@@ -327,7 +327,7 @@ class ObjectChanges:
             owner = played.workload_of(*entry.key)
             if entry.preemptor and owner is not None and entry.key not in known:
                 played.hit(owner).evicted += 1
-                played.hit(owner).lowest = min(played.hit(owner).lowest, played.running(owner).total())
+                played.dip(owner)
 
     def _tell_placed(self, ref: WorkloadRef, course: Course, start: Mapping[str, str]) -> None:
         """Note the pods that the old revision gets before a course begins, so that it has its number."""
@@ -545,5 +545,4 @@ class ObjectChanges:
             self._simulation.delete(pod.namespace, pod.name)
             played.note(Did.DELETED, pod=f"{pod.namespace}/{pod.name}", node=pod.node)
         played.leave(gone)
-        hit = played.hit(ref)
-        hit.lowest = min(hit.lowest, played.running(ref).total())
+        played.dip(ref)

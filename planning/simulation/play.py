@@ -257,7 +257,7 @@ class _Play:
         played.leave(gone)
         for ref, count in refs.items():
             played.hit(ref).lost += count
-            played.hit(ref).lowest = min(played.hit(ref).lowest, played.running(ref).total())
+            played.dip(ref)
 
     def _without_domains(self) -> None:
         """Let no node come in a domain that is lost."""
@@ -309,7 +309,7 @@ class _Play:
         )
         for ref, count in refs.items():
             played.hit(ref).evicted += count
-            played.hit(ref).lowest = min(played.hit(ref).lowest, played.running(ref).total())
+            played.dip(ref)
 
     def _refuse(self, refused: RefusedEviction) -> None:
         pod = refused.pod
@@ -394,7 +394,7 @@ class _Play:
             played.leave([pod])
             played.note(Did.DELETED, pod=title, node=pod.node)
             if ref is not None:
-                played.hit(ref).lowest = min(played.hit(ref).lowest, played.running(ref).total())
+                played.dip(ref)
             if now is None or now.resume is None:
                 played.settle(replaced)
         elif now is not None and any(each.name == name for each in now.waiting):

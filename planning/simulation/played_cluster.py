@@ -113,7 +113,7 @@ def _deployment(revision: Workload, ref: WorkloadRef) -> Workload:
 class Hit:
     """What happens to the pods of a workload."""
 
-    lowest: int  #: The fewest that ran at any moment.
+    lowest: int = sys.maxsize  #: The fewest that ran at a moment when some had left.
     lost: int = 0  #: How many lost their node to an event.
     evicted: int = 0  #: How many were evicted.
     not_recreated: int = 0  #: How many of both nothing creates anew.
@@ -341,9 +341,12 @@ class PlayedCluster:
 
     def hit(self, ref: WorkloadRef) -> Hit:
         """Return what happened to the pods of a workload so far."""
-        if ref not in self.hits:
-            self.hits[ref] = Hit(lowest=self.running(ref).total())
-        return self.hits[ref]
+        return self.hits.setdefault(ref, Hit())
+
+    def dip(self, ref: WorkloadRef) -> None:
+        """Note that some pods of a workload have just left."""
+        hit = self.hit(ref)
+        hit.lowest = min(hit.lowest, self.running(ref).total())
 
     def note(self, did: Did, *, pod: str | None = None, node: str | None = None, why: str = "") -> None:
         """Note a step of the event that happens now."""
@@ -431,9 +434,8 @@ class PlayedCluster:
         pod, ref = gone.pod, self.workload_of(gone.pod.namespace, gone.pod.name)
         self.leave([pod])
         if ref is not None:
-            hit = self.hit(ref)
-            hit.evicted += 1
-            hit.lowest = min(hit.lowest, self.running(ref).total())
+            self.hit(ref).evicted += 1
+            self.dip(ref)
         self.note(Did.EVICTED, pod=f"{pod.namespace}/{pod.name}", node=pod.node, why=f"for {gone.preemptor}")
 
     def leave(self, pods: Iterable[PodOnNode]) -> None:

@@ -6,7 +6,6 @@ be satisfied while all pods of the workload are in one zone.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 import numpy as np
@@ -113,13 +112,13 @@ class _Domains:
 
         return np.array(self._cluster.nodes.map_taints(is_tolerated), np.bool_)
 
-    def held(self, key: str) -> Counter[str]:
+    def held(self, key: str) -> dict[str, int]:
         """Return the pods by domain; those on nodes without the key are in none."""
-        found = Counter[str]()
+        found = dict[str, int]()
         for name, pods in self._on.items():
             node = self._cluster.nodes.find(name)
             if pods and node is not None and (value := node.labels.get(key)) is not None:
-                found[value] += pods
+                found[value] = found.get(value, 0) + pods
         return found
 
 
@@ -127,11 +126,11 @@ def _survival(key: str, was: _Domains | None, now: _Domains, extra: Collection[s
     held = now.held(key)
     allowed = now.allowed(key) | set(extra or ())
     after = dict.fromkeys(allowed, 0) | held
-    held_before = Counter[str]() if was is None else was.held(key)
+    held_before = {} if was is None else was.held(key)
     before = None if was is None else dict.fromkeys(was.allowed(key), 0) | held_before
     shown_before, shown, others = most_populated(before, after)
     fullest, fullest_before = _fullest(held), _fullest(held_before)
-    left = now.running - held[fullest or ""]
+    left = now.running - held.get(fullest or "", 0)
     another = extra is None or bool(allowed - {fullest})
     return Survival(
         topology_key=key,
@@ -141,7 +140,7 @@ def _survival(key: str, was: _Domains | None, now: _Domains, extra: Collection[s
         other_domains=others,
         fullest_before=fullest_before,
         fullest=fullest,
-        left_before=None if was is None else was.running - held_before[fullest_before or ""],
+        left_before=None if was is None else was.running - held_before.get(fullest_before or "", 0),
         left=left,
         stops=now.running > 1 and not left and another,
     )

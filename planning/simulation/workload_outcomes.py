@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from planning.simulation.constraint_outcomes import constraint_outcomes
+from planning.simulation.constraint_outcomes import (
+    CountedConstraints,
+    compare_constraints,
+    count_constraints,
+)
 from planning.simulation.daemon_pods import nodes_of_daemon
 from planning.simulation.disruption_budgets import RefusedEviction
 from planning.simulation.judge import WorkloadFacts, judge_workload, rank
@@ -36,51 +40,84 @@ _ENDS: Final[Mapping[RolloutEnd, Cause]] = {
 }
 
 
-@dataclass(slots=True)
 class Start:
-    """The state before the events that an outcome is about."""
+    """The state before the events that an outcome is about; what was found out is not looked for again.
 
-    cluster: ClusterIndex  #: The cluster.
-    running: Callable[[WorkloadRef], Counter[str]]  #: Returns how many pods of a workload are on each node.
-    pending: Callable[[WorkloadRef], int]  #: Returns how many of them have no node.
-    request: Callable[[WorkloadRef], SchedulingRequest | None]  #: Returns its next pod; None without one.
+    Attributes:
+        cluster: The cluster.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterIndex,
+        running: Callable[[WorkloadRef], Counter[str]],
+        pending: Callable[[WorkloadRef], int],
+        request: Callable[[WorkloadRef], SchedulingRequest | None],
+    ) -> None:
+        """Start with a cluster that stays as it is.
+
+        Args:
+            cluster: The cluster.
+            running: Returns how many pods of a workload are on each node.
+            pending: Returns how many of them have no node.
+            request: Returns its next pod; None without one.
+        """
+        self.cluster, self.pending = cluster, pending
+        self._running, self._request = running, request
+        self._found: dict[WorkloadRef, Counter[str]] = {}
+        self._requests: dict[WorkloadRef, SchedulingRequest | None] = {}
+        self._counted: dict[WorkloadRef, CountedConstraints] = {}
+
+    def running(self, ref: WorkloadRef) -> Counter[str]:
+        """Return how many pods of a workload are on each node."""
+        if ref not in self._found:
+            self._found[ref] = self._running(ref)
+        return self._found[ref]
+
+    def request(self, ref: WorkloadRef) -> SchedulingRequest | None:
+        """Return the next pod of a workload; None without one."""
+        if ref not in self._requests:
+            self._requests[ref] = self._request(ref)
+        return self._requests[ref]
+
+    def counted(self, ref: WorkloadRef) -> CountedConstraints:
+        """Return the constraints in force for that, with the pods that they count."""
+        if ref not in self._counted:
+            self._counted[ref] = count_constraints(self.request(ref), self.cluster)
+        return self._counted[ref]
 
     @classmethod
     def of(cls, state: ClusterState, played: PlayedCluster) -> Start:
         """Return a cluster as it is, before it is played."""
-        cluster, owners, requests = (
-            cluster_of(state),
-            played.owners,
-            dict[WorkloadRef, SchedulingRequest | None](),
-        )
+        cluster, owners = cluster_of(state), played.owners
 
         def running(ref: WorkloadRef) -> Counter[str]:
+            # Pods that came since have other names, or those of pods that there were.
             claimed = (key for key, owner in played.belongs.items() if owner == ref)
             nodes = (cluster.node_of(*key) for key in {*owners.running.get(ref, ()), *claimed})
             return Counter(node for node in nodes if node is not None)
 
-        def request(ref: WorkloadRef) -> SchedulingRequest | None:
-            if ref not in requests:
-                requests[ref] = _next_pod(owners.object_of(ref), state, ref, played)
-            return requests[ref]
-
-        return cls(cluster, running, lambda ref: len(owners.waiting.get(ref, ())), request)
+        return cls(
+            cluster,
+            running,
+            lambda ref: len(owners.waiting.get(ref, ())),
+            lambda ref: _next_pod(owners.object_of(ref), state, ref, played),
+        )
 
     @classmethod
     def played(cls, first: Start, played: PlayedCluster) -> Start:
         """Return a cluster as it is after events, which stays so."""
+        waiting = played.waiting()
+
+        def pending(ref: WorkloadRef) -> int:
+            now = played.objects.get(ref)
+            return len(waiting.get(ref, ())) + (0 if now is None else len(now.waiting))
 
         def request(ref: WorkloadRef) -> SchedulingRequest | None:
             now = played.objects.get(ref)
             if now is not None:
                 return None if now.prepared is None else now.prepared.request
             return first.request(ref)
-
-        waiting = played.waiting()
-
-        def pending(ref: WorkloadRef) -> int:
-            now = played.objects.get(ref)
-            return len(waiting.get(ref, ())) + (0 if now is None else len(now.waiting))
 
         return cls(played.cluster, played.running, pending, request)
 
@@ -143,7 +180,7 @@ class Counting:
         workload = played.object_of(ref) if now is None else now.workload
         known = workload or (None if changed is None else changed.before)
         before, after = start.running(ref), played.running(ref)
-        hit = played.hits.get(ref) or Hit(lowest=after.total())
+        hit = played.hits.get(ref) or Hit()
         is_new = changed is not None and changed.before is None and not before
         request_before = None if is_new else start.request(ref)
         request = request_before
@@ -169,11 +206,9 @@ class Counting:
             budgets=()
             if shown is None
             else played.budgets.outcomes(ref.namespace, shown.pod.labels, refused),
-            constraints=constraint_outcomes(
-                request_before,
-                request,
-                start.cluster,
-                played.cluster,
+            constraints=compare_constraints(
+                {} if is_new else start.counted(ref),
+                count_constraints(request, played.cluster),
                 {} if changed is None else changed.peaks,
             ),
             survival=()
