@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -12,7 +12,7 @@ from planning.simulation.daemon_pods import schedule_on_each_node
 from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.simulation.object_differences import Difference, differences, replaces, rolls_out
 from planning.simulation.outcome import Did, ObjectChange, Step
-from planning.simulation.played_cluster import PlayedCluster, PlayedObject
+from planning.simulation.played_cluster import PlayedCluster, PlayedObject, Unfinished
 from planning.simulation.replicas import check_replicas, parallel_pods, replicas_of
 from planning.simulation.rollout.courses import Course, EndPod, PodAction, RolloutEnd
 from planning.simulation.rollout.rollout import (
@@ -290,7 +290,7 @@ class ObjectChanges:
         outcome.before_rollout = played.fork() if is_worse else None
         self.adopt(ref, rollout, rollout.courses.likely, number)
         if rollout.courses.likely.waiting or rollout.courses.likely.outcome is not RolloutEnd.COMPLETE:
-            now.resume = partial(self._play, ref, before, outcome, number, scale=scale)
+            now.unfinished = Unfinished(number, before, scale)
 
     def adopt(self, ref: WorkloadRef, rollout: Rollout, course: Course, number: int) -> None:
         """Give the cluster what there is at the end of a course."""
@@ -318,7 +318,7 @@ class ObjectChanges:
         played.claim(ref, (pod.name for pod in course.pods if pod.new), number)
         if now.updated is not None and not rollout.scaled:
             now.updated = {pod.name for pod in course.pods if pod.new}
-        outcome = self.done[ref]
+        outcome = self._told(ref)
         for position, peak in enumerate(course.peaks):
             outcome.peaks[position] = max(outcome.peaks.get(position, 0), peak.skew)
         self._tell_placed(ref, course, start)
@@ -388,22 +388,31 @@ class ObjectChanges:
         cluster.settle()
         return cluster, other
 
-    def unfinished(self) -> dict[WorkloadRef, Callable[[], None]]:
-        """Return what goes on with each rollout that is not at its end."""
+    def unfinished(self) -> dict[WorkloadRef, Unfinished]:
+        """Return each rollout that is not at its end."""
         objects = self._played.objects.items()
-        return {ref: played.resume for ref, played in objects if played.resume is not None}
+        return {ref: played.unfinished for ref, played in objects if played.unfinished is not None}
 
-    def resume(self, unfinished: Mapping[WorkloadRef, Callable[[], None]]) -> None:
+    def resume(self, unfinished: Mapping[WorkloadRef, Unfinished]) -> None:
         """Go on with rollouts that were not at their end, since there may be room now.
 
         Args:
             unfinished: Those that were not, before what made the room.
         """
-        for ref, resume in unfinished.items():
+        for ref, rollout in unfinished.items():
             played = self._played.objects[ref]
-            if played.resume is resume:
-                played.resume = None
-                resume()
+            if played.unfinished is not rollout:
+                continue
+            played.unfinished = None
+            if rollout.fills:
+                self._fill_again(ref, self._played.placed[rollout.number], rollout.number)
+            else:
+                outcome = self._told(ref)
+                self._play(ref, rollout.before, outcome, rollout.number, scale=rollout.scale)
+
+    def _told(self, ref: WorkloadRef) -> ObjectOutcome:
+        """Return what is told of a workload; of one that changed before a copy was made nothing is."""
+        return self.done.get(ref) or ObjectOutcome(ObjectChange.NONE, None)
 
     def _mark_previous(self, ref: WorkloadRef) -> None:
         """Mark the pods that were made here as of a revision that is not the next one any more."""
@@ -469,7 +478,7 @@ class ObjectChanges:
         if now.updated is not None:
             now.updated.update(step.name for step in steps)
         if any(step.node is None for step in steps) and prepared.workload.kind.replicas is not None:
-            now.resume = partial(self._fill_again, ref, prepared, number)
+            now.unfinished = Unfinished(number, fills=True)
 
     def _fill_again(self, ref: WorkloadRef, prepared: PreparedPod, number: int) -> None:
         """Try pods that wait once more."""
@@ -499,7 +508,7 @@ class ObjectChanges:
         now.wanted = len(pods.steps) + pods.untried
         outcome.untried = pods.untried
         self._placed(ref, prepared, list(pods.steps), number)
-        now.resume = None
+        now.unfinished = None
 
     def _has_pods(self, ref: WorkloadRef) -> bool:
         return bool(self._played.running(ref) or self._played.pending(ref))

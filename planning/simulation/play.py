@@ -395,7 +395,7 @@ class _Play:
             played.note(Did.DELETED, pod=title, node=pod.node)
             if ref is not None:
                 played.dip(ref)
-            if now is None or now.resume is None:
+            if now is None or now.unfinished is None:
                 played.settle(replaced)
         elif now is not None and any(each.name == name for each in now.waiting):
             now.waiting = tuple(each for each in now.waiting if each.name != name)
@@ -403,7 +403,7 @@ class _Play:
         elif any(each.key == (namespace, name) for each in played.again.displaced):
             played.again.forget([(namespace, name)])
             played.note(Did.DELETED, pod=title)
-            if ref is not None and ref.kind != "Pod" and (now is None or now.resume is None):
+            if ref is not None and ref.kind != "Pod" and (now is None or now.unfinished is None):
                 played.settle([PodOnNode(namespace, name, "", terminating=False)])
         else:
             self._wrong("delete", ("name",), f"Invalid value: {shown(name)}: no such pod in {namespace}")

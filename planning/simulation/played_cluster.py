@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -127,6 +127,15 @@ def cluster_of(state: ClusterState) -> ClusterIndex:
     return state.context.cluster
 
 
+class Unfinished(NamedTuple):
+    """A rollout or a scale that is not at its end."""
+
+    number: int  #: The position of its next pod among those that were placed.
+    before: Workload | None = None  #: The object before it; None for none.
+    scale: int | None = None  #: How many pods a scale is to leave; None for a rollout.
+    fills: bool = False  #: Whether it only tries again the pods that wait.
+
+
 @dataclass(slots=True)
 class PlayedObject:
     """A workload as events leave it."""
@@ -137,13 +146,11 @@ class PlayedObject:
     waiting: tuple[EndPod, ...] = ()  #: Its pods without a node that its rollout left over.
     #: The names of its pods of the new revision; None if no template changes.
     updated: set[str] | None = None
-    #: Plays its rollout from what is there now; None if that is at its end.
-    resume: Callable[[], None] | None = None
+    unfinished: Unfinished | None = None  #: Its rollout, which goes on once there is room; None at its end.
 
     def copy(self) -> PlayedObject:
-        """Return a copy whose rollout goes no further by itself."""
-        updated = None if self.updated is None else set(self.updated)
-        return replace(self, updated=updated, resume=None)
+        """Return a copy."""
+        return replace(self, updated=None if self.updated is None else set(self.updated))
 
 
 @dataclass(slots=True, eq=False)

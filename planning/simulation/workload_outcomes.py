@@ -231,7 +231,7 @@ class Counting:
         """Yield the kinds that were not read and that decide about a workload, as kubectl names them."""
         played, hit, now = self._played, self._played.hits.get(ref), self._played.objects.get(ref)
         displaced = hit is not None and hit.lost + hit.evicted > 0
-        if hit is not None and hit.evicted and self._drains and not played.budgets.known:
+        if hit is not None and hit.evicted and not played.budgets.known:
             yield LIST_NAMES[BUDGET].lower()
         request = self._start.request(ref) if now is None or now.prepared is None else now.prepared.request
         if request is None or not (displaced or changed is not None):
