@@ -249,6 +249,14 @@ def cases(draw: st.DrawFn) -> Case:
     return Case([*nodes, *made, *pods, *others], manifest)
 
 
+def _found() -> Iterator[Case]:
+    """Yield what was found of a workload that is changed, and nothing else."""
+    for line in FOUND.read_text().splitlines():
+        found = json.loads(line)
+        if [*map(list, found["events"])] == [["apply"]]:
+            yield Case(found["items"], found["events"][0]["apply"])
+
+
 class TestOneVerdict:
     """Whoever is asked what becomes of a changed workload says the same."""
 
@@ -258,7 +266,7 @@ class TestOneVerdict:
         """No door contradicts another one."""
         assert not list(contradictions(case))
 
-    @pytest.mark.parametrize("line", FOUND.read_text().splitlines())
-    def test_of_what_was_found(self, line: str) -> None:
+    @pytest.mark.parametrize("case", list(_found()), ids=lambda case: case.manifest["kind"])
+    def test_of_what_was_found(self, case: Case) -> None:
         """What once was a contradiction is none."""
-        assert not list(contradictions(Case(**json.loads(line))))
+        assert not list(contradictions(case))
