@@ -16,6 +16,7 @@ from planning.simulation.outcome import (
     Cause,
     ConstraintOutcome,
     ObjectChange,
+    Survival,
     Verdict,
     WorkloadOutcome,
 )
@@ -102,10 +103,9 @@ class _Workload:
     def reached(self) -> int:
         """How many pods are as they should be."""
         outcome = self.outcome
-        # A partition keeps old ones for good.
-        return (
-            outcome.after if outcome.updated is None or self.facts.rollout is Cause.FITS else outcome.updated
-        )
+        # A partition keeps old ones for good, and OnDelete until someone deletes them.
+        keeps = self.facts.rollout in {Cause.FITS, Cause.WAITS_FOR_DELETION}
+        return outcome.after if keeps or outcome.updated is None else outcome.updated
 
     @property
     def goal(self) -> int:
@@ -130,14 +130,14 @@ class _Workload:
     def lead(self) -> str:
         """What becomes of it, as a sentence without its end."""
         outcome, title, after = self.outcome, self.title, self.outcome.after
-        all_run = "its pod runs" if after == 1 else f"all {after:,} run"
+        all_run = "its pod runs" if after == 1 else f"{_all(after)} run"
         enough = after >= self.goal and self.reached >= self.goal
         updated = "" if outcome.updated is None else f"{outcome.updated:,} of {self.goal:,} are updated, "
         few = f"{updated}{after:,} run" if updated else f"{after:,} of {self.goal:,} run"
         match outcome.change:
             case ObjectChange.REMOVED:
                 return f"{title} is removed with its {plural(outcome.before, 'pod')}"
-            case ObjectChange.SCALED if after < outcome.before:
+            case ObjectChange.SCALED if self.goal <= after < outcome.before:
                 return f"{title} keeps {after:,}"
             case ObjectChange.NONE:
                 return self._unchanged()
@@ -182,12 +182,6 @@ def _refused(judged: _Workload) -> Verdict | None:
     return replace(found, message=message)
 
 
-def _with_why(found: Verdict, facts: WorkloadFacts) -> Verdict:
-    """Return a verdict with why its pods have no node, unless its sentence says it."""
-    why = "" if facts.why_pending in found.sentence else facts.why_pending
-    return replace(found, why=why, message=facts.message)
-
-
 def _down(judged: _Workload) -> Verdict | None:
     outcome, facts = judged.outcome, judged.facts
     if outcome.after or not judged.short:
@@ -195,7 +189,7 @@ def _down(judged: _Workload) -> Verdict | None:
     none = f"no pod of {judged.title} runs in the end"
     sentences = [f"{none}: {facts.why_pending}", none] if facts.why_pending else [none]
     found = judged.verdict(Cause.DOWN, *sentences, count=judged.short, pods=facts.pending)
-    return _with_why(found, facts)
+    return replace(found, message=facts.message)
 
 
 def _deadlock(judged: _Workload) -> Verdict | None:
@@ -216,7 +210,7 @@ def _deadlock(judged: _Workload) -> Verdict | None:
         count=len(facts.pending),
         pods=facts.pending,
     )
-    return _with_why(found, facts)
+    return replace(found, message=facts.message)
 
 
 def _blocked(judged: _Workload) -> Verdict | None:
@@ -274,7 +268,7 @@ def _pending(judged: _Workload) -> Verdict | None:
     lead = judged.lead if judged.changed else f"{judged.title} stays {short:,} short"
     sentences = [f"{lead}: {facts.why_pending}", lead] if facts.why_pending else [lead]
     found = judged.verdict(Cause.PENDING, *sentences, count=short, pods=facts.pending)
-    return _with_why(found, facts)
+    return replace(found, message=facts.message)
 
 
 def _waits_for_deletion(judged: _Workload) -> Verdict | None:
@@ -294,7 +288,7 @@ def _interrupted(judged: _Workload) -> Verdict | None:
     outcome = judged.outcome
     if outcome.before < 2 or outcome.lowest or judged.displaced < outcome.before:
         return None
-    stops = f"{judged.title} stops: all {outcome.before:,} pods are lost at once"
+    stops = f"{judged.title} stops: {_all(outcome.before)} pods are lost at once"
     again = f", and {outcome.after:,} run again in the end" if outcome.after else ""
     return judged.verdict(Cause.INTERRUPTED, stops + again, stops, count=outcome.before)
 
@@ -339,7 +333,7 @@ def _one_domain(judged: _Workload) -> Verdict | None:
     places = " and ".join(_place(each.topology_key, each.fullest or "") for each in stopping[:_NAMED])
     after = judged.outcome.after
     return judged.verdict(
-        Cause.ONE_DOMAIN, *judged.but(f"all {after:,} are {places}, whose loss stops it"), count=after
+        Cause.ONE_DOMAIN, *judged.but(f"{_all(after)} are {places}, whose loss stops it"), count=after
     )
 
 
@@ -388,7 +382,7 @@ def _not_recreated(judged: _Workload) -> Verdict | None:
 
 def _fewer_left(judged: _Workload) -> Verdict | None:
     for each in judged.outcome.survival:
-        if not each.takes_more:
+        if not _takes_more(judged.outcome, each):
             continue
         outcome, word = judged.outcome, domain_word(each.topology_key)
         goes, went = outcome.after - each.left, outcome.before - (each.left_before or 0)
@@ -404,6 +398,14 @@ def _fewer_left(judged: _Workload) -> Verdict | None:
             sentences = [f"{judged.lead}, but {word} {shown(emptied[0])} gets none and {end}", *sentences]
         return judged.verdict(Cause.FEWER_LEFT, *sentences, count=goes)
     return None
+
+
+def _takes_more(outcome: WorkloadOutcome, survival: Survival) -> bool:
+    """Return whether the fullest domain takes a larger share of the pods than before, and leaves fewer."""
+    if outcome.after < 2 or survival.left_before is None or survival.left >= survival.left_before:
+        return False
+    goes, went = outcome.after - survival.left, outcome.before - survival.left_before
+    return goes * outcome.before > went * outcome.after
 
 
 #: What is asked of each workload; what it finds is sorted by cause.
@@ -429,6 +431,11 @@ _LADDER: Final[Sequence[Callable[[_Workload], Verdict | None]]] = (
 
 def _place(key: str, value: str) -> str:
     return f"on {shown(value)}" if key == HOSTNAME else f"in {domain_word(key)} {shown(value)}"
+
+
+def _all(count: int) -> str:
+    """Return all of some things, of which there are two at least."""
+    return "both" if count == 2 else f"all {count:,}"
 
 
 def title_of(outcome: WorkloadOutcome) -> str:

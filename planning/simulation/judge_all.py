@@ -33,7 +33,7 @@ def judge_all(workloads: Sequence[WorkloadOutcome]) -> Verdict:
     if len(alike) == 1:
         return merged
     if cause is Cause.FITS:
-        return replace(merged, sentence=f"all {len(alike):,} workloads have their pods")
+        return replace(merged, sentence=f"none of {len(alike):,} workloads lacks a pod")
     return replace(merged, sentence=shortest(*_about_several(alike)))
 
 

@@ -119,7 +119,7 @@ WHY = "zone c has none and no node there takes one"
             {},
             "shop/web is removed with its 3 pods",
         ),
-        ({"change": ADDED, "wanted": None, "before": 0, "after": 2}, {}, "shop/web is created and all 2 run"),
+        ({"change": ADDED, "wanted": None, "before": 0, "after": 2}, {}, "shop/web is created and both run"),
     ],
 )
 def test_what_fits(fields: dict[str, Any], facts: dict[str, Any], sentence: str) -> None:
@@ -220,6 +220,12 @@ def test_what_fits(fields: dict[str, Any], facts: dict[str, Any], sentence: str)
             f"shop/web rolls out: 2 of 3 are updated, 3 run: {WHY}",
         ),
         (
+            {"change": SCALED, "before": 5, "wanted": 7, "after": 4, "pending": 3},
+            {},
+            "pending",
+            "shop/web is scaled: 4 of 7 run",
+        ),
+        (
             {"change": SCALED, "wanted": 5, "after": 4, "pending": 1},
             {},
             "pending",
@@ -227,7 +233,7 @@ def test_what_fits(fields: dict[str, Any], facts: dict[str, Any], sentence: str)
         ),
         (
             {"change": CHANGED, "updated": 0},
-            {"rollout": Cause.WAITS_FOR_DELETION, "allow_missing": 3},
+            {"rollout": Cause.WAITS_FOR_DELETION},
             "waits-for-deletion",
             "shop/web is not rolled out: 3 old pods stay until someone deletes them (OnDelete)",
         ),
@@ -387,6 +393,14 @@ def test_causes(fields: dict[str, Any], facts: dict[str, Any], cause: str, sente
             "after": 4,
             "survival": (_survival({"a": 2, "b": 2}, {"a": 4, "b": 2}),),
         },
+        # One pod alone is always in one domain.
+        {
+            "lost": 1,
+            "before": 2,
+            "after": 1,
+            "wanted": 1,
+            "survival": (_survival({"a": 1, "b": 0}, {"a": 1, "b": 1}),),
+        },
         # An older pod that is pending judges nothing.
         {"wanted": 5, "before": 3, "lost": 1, "pending": 2, "pending_before": 2},
         # A DaemonSet has no node for it any more.
@@ -448,7 +462,7 @@ class TestAll:
         """All have their pods."""
         both = [_with_verdicts(_outcome(name, lost=1)) for name in ("shop/a", "shop/b")]
 
-        assert "all 2 workloads have their pods" == judge_all(both).sentence
+        assert "none of 2 workloads lacks a pod" == judge_all(both).sentence
         assert "all 3 pods of shop/a run again" == judge_all(both[:1]).sentence
 
     def test_the_worst(self) -> None:
