@@ -14,6 +14,7 @@ from planning.simulation.actions import ChangedNodes
 from planning.simulation.autoscaled import NewNode
 from planning.simulation.events import Event
 from planning.simulation.release_diff import WorkloadDiff
+from planning.simulation.rollout.rollout import Rollout
 from policies.manifests.edits import Edit
 from policies.manifests.wire import INLINE, INTERNAL, Count, Keywords, sent
 from policies.model.version import KubernetesVersion
@@ -235,8 +236,8 @@ class WorkloadOutcome:
     #: The next pod under both releases where they differ; null without a release.
     next: WorkloadDiff | None = None
     verdicts: tuple[Verdict, ...]  #: The verdicts, the worst first; one at least.
-    #: What becomes of its own next pod, and what suggestions start from, for texts of the same process.
-    revision: Annotated[str | None, INTERNAL] = None
+    #: How it is rolled out or scaled; None where it is not. For what explains and suggests.
+    rollout: Annotated[Rollout | None, INTERNAL] = None
 
     @property
     def verdict(self) -> Verdict:

@@ -39,6 +39,7 @@ from planning.simulation.outcome import (
 )
 from planning.simulation.played_cluster import PlayedCluster, cluster_of
 from planning.simulation.release_diff import WorkloadDiff, diff_releases
+from planning.simulation.scale_down import scale_down
 from planning.simulation.scenario import Scenario
 from planning.simulation.workload_outcomes import Counting, Start
 from policies.manifests.errors import EvenkeelError, UsageError
@@ -126,6 +127,8 @@ class _Nodes:
     lost_domains: list[LostDomain] = field(default_factory=list)
     refused: list[RefusedEviction] = field(default_factory=list)
     drains: bool = False
+    removed: list[str] = field(default_factory=list)
+    is_incomplete: bool = False
 
 
 class _Play:
@@ -157,6 +160,8 @@ class _Play:
     def outcome(self) -> Outcome:
         """Play the scenario; return what comes of it."""
         self._run()
+        if self._scenario.scale_down and self._is_complete:
+            self._scale_down()
         outcome = self._count(self._branches())
         return outcome if self._scenario.each is None else self._lose_each(outcome)
 
@@ -452,6 +457,27 @@ class _Play:
                 played.hit(ref)
         played.use_release(version)
 
+    def _scale_down(self) -> None:
+        """Let the autoscaler remove the nodes that are not needed, and schedule what replaces their pods."""
+        played = self._played
+        if played.scaling is None:
+            return
+        found = scale_down(
+            (),
+            played.simulation,
+            played.scaling.autoscaler,
+            played.context,
+            workloads=played.placed,
+            running=played.state.known.running,
+        )
+        played.event = None
+        self._nodes.removed += (node.name for node in found.removed)
+        self._nodes.is_incomplete = not found.complete
+        for node in self._nodes.removed:
+            played.note(Did.REMOVED, node=node)
+        self._tell_evicted(entry.pod for entry in found.evicted)
+        played.adopt(found.evicted)
+
     def _count(self, branches: Branches | None) -> Outcome:
         """Return the outcome of what was played."""
         return self._outcome(self._workloads(), branches)
@@ -471,7 +497,9 @@ class _Play:
 
     @property
     def _is_complete(self) -> bool:
-        stopped = self._done < len(self._scenario.events) or self._scenario.stop()
+        stopped = (
+            self._done < len(self._scenario.events) or self._scenario.stop() or self._nodes.is_incomplete
+        )
         return not stopped and not any(each.untried for each in self._objects.done.values())
 
     def _outcome(self, workloads: tuple[WorkloadOutcome, ...], branches: Branches | None) -> Outcome:
@@ -529,6 +557,7 @@ class _Play:
             changed=tuple(self._changes.changed_nodes()),
             added=tuple(added),
             created=tuple(done.added),
+            removed=tuple(self._nodes.removed),
         )
 
     def _branches(self) -> Branches | None:

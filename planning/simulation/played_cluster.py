@@ -430,6 +430,12 @@ class PlayedCluster:
             elif ref is not None:
                 self.hit(ref).untried += 1
 
+    def adopt(self, displaced: Iterable[DisplacedPod]) -> None:
+        """Take over the pods that something else scheduled again in this cluster."""
+        before = {entry.key: entry for entry in self.again.displaced}
+        self.again.adopt(displaced)
+        self._tell(before)
+
     def _is_daemon(self, entry: DisplacedPod) -> bool:
         """Return whether a pod goes with its node, as its DaemonSet means it."""
         if entry.workload is not None:

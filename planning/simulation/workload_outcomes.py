@@ -222,6 +222,7 @@ class Counting:
                 extra_domains=self._extra(shown),
             ),
             next=upcoming,
+            rollout=None if changed is None else changed.rollout,
             verdicts=(),
         )
         facts = self._facts(ref, changed, refused, complete=complete)

@@ -13,8 +13,10 @@ import yaml
 from planning.simulation.events import Event, NamedPod, TargetWorkload
 from planning.simulation.outcome import Cause, Did, ObjectChange
 from planning.simulation.play import EventError
+from planning.simulation.played_cluster import cluster_of
 from planning.simulation.scenario import ClusterState
 from tests.builders import a_constraint, a_deployment, a_node, a_pod
+from tests.planning.autoscaled import groups, the_autoscaler
 from tests.planning.scenarios import a_state, losing, numbers, of, played, restarting, scaling
 from tests.planning.what_ifs import another_pod, its_pods
 
@@ -292,3 +294,45 @@ def test_what_cannot_happen(event: Event) -> None:
     (error,) = caught.value.errors
 
     assert str(error.path).startswith(f"--{event.what}")
+
+
+def _needing(cpu: str, replicas: int) -> Object:
+    """Return a Deployment whose pods need so much CPU."""
+    obj = a_deployment(cpu=cpu)
+    obj["spec"]["replicas"] = replicas
+    return obj
+
+
+def test_nodes_that_an_autoscaler_adds() -> None:
+    """They count; what leans on them says so, and no node comes in a zone that is lost."""
+    objects = [a_node("n1", "a", cpu="4"), a_node("n2", "b", cpu="4")]
+    state = a_state(objects)
+    source = the_autoscaler(groups(a=2, b=2), cluster_of(state))
+    outcome = played(state, Event(apply=_needing("3", 4)), nodes_from=source)
+    web = of(outcome, "web")
+
+    assert (4, 0, 2) == (web.after, web.pending, web.on_new_nodes)
+    assert (Cause.NEEDS_NODES, 2) == (outcome.verdict.cause, len(outcome.nodes.added))
+    assert 4 == outcome.nodes.after
+    assert 2 == sum(step.did is Did.ADDED for step in outcome.steps)
+
+    running = its_pods(_needing("3", 2), {"web-1": "n1", "web-2": "n2"})
+    lost = played(a_state([*objects, *running]), losing("a"), nodes_from=source)
+
+    assert (2, 0, 1) == (of(lost, "web").after, of(lost, "web").pending, of(lost, "web").on_new_nodes)
+    assert ["b"] == [node.zone for node in lost.nodes.added]
+
+
+def test_nodes_that_an_autoscaler_removes() -> None:
+    """What is on them goes elsewhere first."""
+    objects = [a_node("n1", "a", cpu="4"), a_node("n2", "a", cpu="4")]
+    running = its_pods(_needing("1", 2), {"web-1": "n1", "web-2": "n2"})
+    state = a_state([*objects, *running])
+    group = {"name": "a", "zone": "a", "maxSize": 9, "allocatable": {"cpu": "4", "memory": "8Gi"}}
+    document = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "NodeGroups", "groups": [group]}
+    source = the_autoscaler((document,), cluster_of(state))
+    outcome = played(state, nodes_from=source, scale_down=True, workloads=())
+
+    assert (1, 1) == (len(outcome.nodes.removed), outcome.nodes.after)
+    assert (2, 2, 0) == (of(outcome, "web").before, of(outcome, "web").after, of(outcome, "web").pending)
+    assert [Did.REMOVED, Did.EVICTED, Did.BOUND] == [step.did for step in outcome.steps]
