@@ -548,7 +548,8 @@ class _Play:
     def _nodes_outcome(self) -> NodesOutcome:
         played, done = self._played, self._changes.done
         scaling = played.scaling
-        added = () if scaling is None or scaling.scaled is None else scaling.scaled.nodes
+        scaled = None if scaling is None else scaling.scaled
+        added = () if scaled is None else scaled.nodes
         return NodesOutcome(
             before=self._start.cluster.node_count,
             after=played.cluster.node_count,
@@ -558,6 +559,8 @@ class _Play:
             added=tuple(added),
             created=tuple(done.added),
             removed=tuple(self._nodes.removed),
+            # What a removed one costs is not known.
+            cost_per_hour=None if scaled is None or self._nodes.removed else scaled.cost_per_hour,
         )
 
     def _branches(self) -> Branches | None:
@@ -622,7 +625,7 @@ class _Play:
                 worst[_key(each.ref)] = replace(each, change=known.change, next=known.next)
         judged = {
             domain: [each for each in loss.workloads if named is None or _key(each.ref) in named]
-            for domain, loss in losses.items()
+            for domain, loss in sorted(losses.items())
         }
         verdict = judge_losses(key, judged)
         if self._scenario.events:

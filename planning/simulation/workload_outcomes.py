@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from planning.simulation.constraint_outcomes import (
@@ -17,11 +18,13 @@ from planning.simulation.disruption_budgets import RefusedEviction
 from planning.simulation.judge import WorkloadFacts, judge_workload, rank
 from planning.simulation.object_changes import MOST_SCHEDULED, ObjectChanges, ObjectOutcome, shown_ref
 from planning.simulation.outcome import Cause, ObjectChange, WorkloadOutcome
-from planning.simulation.played_cluster import Hit, PlayedCluster, cluster_of
+from planning.simulation.played_cluster import Hit, PlayedCluster, PlayedObject, cluster_of
+from planning.simulation.recovery import DisplacedPod
 from planning.simulation.release_diff import WorkloadDiff
 from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.scenario import ClusterState, Scenario
 from planning.simulation.survival import no_domains, survivals
+from planning.simulation.verdicts import pending_sentence
 from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.workload import Workload
@@ -228,6 +231,20 @@ class Counting:
         facts = self._facts(ref, changed, refused, complete=complete)
         return replace(outcome, verdicts=judge_workload(outcome, facts))
 
+    def _why_pending(self, waiting: Sequence[DisplacedPod], now: PlayedObject | None) -> str:
+        """Return why the first pod that waits has no node, as a sentence; empty where none waits."""
+        played = self._played
+        requests = (played.again.request_of(entry) for entry in waiting)
+        left = () if now is None else now.waiting
+        first = next(
+            chain((each for each in requests if each is not None), (pod.request for pod in left)), None
+        )
+        if first is None:
+            return ""
+        result = played.simulation.evaluate(first)
+        # One that OrderedReady has not let come fits, perhaps.
+        return "" if result.feasible.any() else pending_sentence(result, played.cluster)
+
     def _unread(self, ref: WorkloadRef, changed: ObjectOutcome | None) -> Iterator[str]:
         """Yield the kinds that were not read and that decide about a workload, as kubectl names them."""
         played, hit, now = self._played, self._played.hits.get(ref), self._played.objects.get(ref)
@@ -292,6 +309,7 @@ class Counting:
             rollout=None if rollout is None or rollout.scaled else _ENDS[rollout.courses.likely.outcome],
             in_order=workload is not None and workload.is_ordered,
             pending=tuple(names),
+            why_pending=self._why_pending(waiting, now),
             message=message,
             evictions=tuple(refused),
             drained=self._drains,
