@@ -199,6 +199,10 @@ class _Play:
         played = self._played
         gone = played.simulation.evict(played.without_nodes())
         played.leave(gone)
+        for pod in gone:
+            # It runs nowhere, so it is not among those that run.
+            if (ref := played.workload_of(pod.namespace, pod.name)) is not None:
+                played.claim(ref, [pod.name])
         waiting = (PodOnNode(*key, "", terminating=False) for key in played.state.known.running.waiting())
         played.settle([*gone, *waiting])
 
