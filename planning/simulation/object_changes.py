@@ -240,9 +240,18 @@ class ObjectChanges:
         if workload.kind.is_pod:
             return 1
         if workload.replicas is not None:
-            running = partial(lambda: self._played.running(ref).total())
-            return max(self._played.context.replica_sources.number(workload, running).replicas, 0)
+            number = self._played.context.replica_sources.number(
+                workload, partial(self._running, workload, ref)
+            )
+            return max(number.replicas, 0)
         return parallel_pods(workload)
+
+    def _running(self, workload: Workload, ref: WorkloadRef) -> int:
+        """Return how many pods of a workload run, also of those that name no owner."""
+        running = self._played.running(ref).total()
+        if running or workload.own_pods is None:
+            return running
+        return self._played.cluster.count_pods(workload.namespace, workload.own_pods)
 
     def _play(
         self,

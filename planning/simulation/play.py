@@ -29,6 +29,7 @@ from planning.simulation.object_changes import ObjectChanges
 from planning.simulation.outcome import (
     AskedScenario,
     Branches,
+    Cause,
     Did,
     NodesOutcome,
     ObjectChange,
@@ -532,7 +533,7 @@ class _Play:
                     unread=state.unread,
                 ),
             ),
-            verdict=judge_all(judged),
+            verdict=_unless_ended(judge_all(judged), complete=self._is_complete),
             workloads=workloads,
             others=self._others(each.ref for each in workloads),
             steps=tuple(played.steps),
@@ -634,14 +635,24 @@ class _Play:
         verdict = judge_losses(key, judged)
         if self._scenario.events:
             verdict = min(before.verdict, verdict, key=rank)
+        complete = complete and all(loss.complete for loss in losses.values())
         return replace(
             before,
-            complete=complete and all(loss.complete for loss in losses.values()),
-            verdict=verdict,
+            complete=complete,
+            verdict=_unless_ended(verdict, complete=complete),
             workloads=tuple(sorted(worst.values(), key=lambda each: (rank(each.verdict), each.ref))),
             others=self._others(each.ref for each in worst.values()),
             outcomes=tuple(sorted(losses.values(), key=_badness)),
         )
+
+
+def _unless_ended(verdict: Verdict, *, complete: bool) -> Verdict:
+    """Return a verdict, which does not hold for certain where not all was played."""
+    if complete or verdict.value is not True:
+        return verdict
+    return Verdict(
+        cause=Cause.STOPPED, sentence="nothing is certain: the work was ended before all was played"
+    )
 
 
 def _badness(outcome: Outcome) -> tuple[tuple[int, int], int, str]:
