@@ -60,7 +60,7 @@ _REPORTS: Final = (
     (
         DeletionCostsAnswer,
         "deletion_costs",
-        "Deletion costs of evenkeel scale",
+        "Deletion costs of evenkeel audit",
         "deletion-costs/v1/deletion_costs.schema.json",
     ),
     (DiffAnswer, "diff", "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),
@@ -72,7 +72,7 @@ _REPORTS: Final = (
     (EmitReport, "policy_emit", "What evenkeel policy emit writes", "policy-emit-v1.json"),
     (PolicyPreviewReport, "policy_preview", "What evenkeel policy preview finds", "policy-preview-v1.json"),
     (PolicyTestReport, "policy_test", "What evenkeel policy test finds", "policy-test-v1.json"),
-    (RebalanceAnswer, "rebalance", "A plan of evenkeel rebalance", "rebalance/v1/rebalance.schema.json"),
+    (RebalanceAnswer, "evictions", "Evictions of evenkeel audit", "evictions/v1/evictions.schema.json"),
     (ScoreAnswer, "score", "An answer of POST /v1/score", "score.schema.json"),
     (SimulateAnswer, "simulate", "A simulation of evenkeel simulate", "simulate.schema.json"),
     (SurviveAnswer, "survive", "An answer of evenkeel survive", "survive/v1/survive.schema.json"),

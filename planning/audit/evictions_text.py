@@ -1,4 +1,4 @@
-"""The evictions for a workload within maxSkew: JSON of the form ``rebalance.schema.json``, or text.
+"""The evictions for a workload within maxSkew: JSON of the form ``evictions.schema.json``, or text.
 
 The text has the commands that would do them.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated, Final, NamedTuple
 
 import orjson
@@ -16,33 +15,27 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planning.audit.rebalance import Eviction, NoPlan, RebalancePlan
-from planning.simulation.autoscaled import ScaledDown
 from planning.text.domains import domain_counts
-from planning.text.scale_down_text import scaled_down_text
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
+from policies.manifests.words import plural
 from policies.model.workload import Workload
 from policies.pods.placement import PreparedPod
 from policies.reports.terminal import indented, item, print_all
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
-SCHEMA: Final = "evenkeel.dev/rebalance/v1"
+SCHEMA: Final = "evenkeel.dev/evictions/v1"
 
 
-def render_text(
-    prepared: PreparedPod, plan: RebalancePlan, scaled: ScaledDown | None = None, *, width: int, color: bool
-) -> str:
-    """Return the report as text, as ``print_all`` does, with the nodes that an autoscaler removes then."""
-    removal = () if scaled is None else scaled_down_text(scaled)
-    return print_all(chain(_parts(prepared, plan), removal), width=width, color=color)
+def render_text(prepared: PreparedPod, plan: RebalancePlan, *, width: int, color: bool) -> str:
+    """Return the report as text, as ``print_all`` does."""
+    return print_all(_parts(prepared, plan), width=width, color=color)
 
 
 def commands(prepared: PreparedPod, plan: RebalancePlan) -> list[str]:
-    """Return a command for each eviction of a whole plan; the API server refuses it where a budget does."""
+    """Return a command for each eviction; the API server refuses it where a budget does."""
     namespace = prepared.workload.namespace
-    if plan.why_none is not None:
-        return []
     return [_command(namespace, eviction.pod) for eviction in plan.evictions]
 
 
@@ -57,16 +50,21 @@ def certainty(plan: RebalancePlan) -> str:
 def _parts(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableType]:
     workload = prepared.workload
     title = one_line(f"{workload.kind.name} {workload.namespace}/{workload.name}")
-    if plan.why_none is NoPlan.BALANCED:
-        yield Text.assemble((title, "bold"), f": {plan.why_none}")
-    elif plan.why_none is not None:
-        yield Text.assemble((title, "bold"), ": ", ("there is no plan", "red"), f": {plan.why_none}")
-        if plan.stuck is not None:
-            yield indented(Text(f"such as {_line(plan.stuck)}"), 2)
+    count = plural(len(plan.evictions), "eviction")
+    if plan.why_not is None:
+        verdict, style = f"{count}; {certainty(plan)}", ""
+    elif plan.why_not is NoPlan.BALANCED:
+        verdict, style = str(plan.why_not), ""
+    elif plan.evictions:
+        verb = "brings" if len(plan.evictions) == 1 else "bring"
+        verdict, style = f"{count} {verb} it closer to maxSkew, but not within: {plan.why_not}", "yellow"
     else:
-        count = len(plan.evictions)
-        noun = "eviction" if count == 1 else "evictions"
-        yield Text.assemble((title, "bold"), f": {count:,} {noun}; {certainty(plan)}")
+        verdict, style = f"there is no plan: {plan.why_not}", "red"
+    yield Text.assemble((title, "bold"), ": ", (verdict, style))
+    if plan.refusing:
+        yield indented(Text(plan.refusing), 2)
+    if plan.stuck is not None:
+        yield indented(Text(f"such as {_line(plan.stuck)}"), 2)
     yield from domain_changes(prepared, plan.before, plan.after)
     if plan.evictions:
         yield ""
@@ -137,46 +135,39 @@ class RebalanceAnswer:
 
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA  #: The form's name and version.
     object: Workload  #: The workload.
-    why_no_plan: NoPlan | None  #: Why there is no plan; null if there is one.
-    #: The evictions in order; without a plan, those that were found before the search ended.
+    why_not: NoPlan | None  #: Why the evictions do not bring it within maxSkew; null if they do.
+    #: The evictions in order; where they do not bring it within maxSkew, those that bring it closer.
     evictions: Sequence[Eviction]
     fewest: Count  #: No plan has fewer evictions.
     proven: bool  #: Whether no shorter plan exists, with ties broken by name.
-    certainty: str | None  #: The same in words; null without a plan.
-    #: Where there is no plan because of it: where the replacement of a pod in excess would go.
+    certainty: str | None  #: The same in words; null where they do not bring it within maxSkew.
+    #: Where no eviction helps: where the replacement of a pod in excess would go.
     stuck: Eviction | None
+    refusing: str  #: What keeps pods out of the emptiest domains then, in words; empty where nothing does.
     constraints: Sequence[RebalancedConstraint]  #: The constraints that are looked at.
     commands: Sequence[str]  #: What evicts the pods; nothing was executed.
     #: How many evictions each PodDisruptionBudget allows now that selects the pods.
     budgets: Mapping[str, int]
     not_modeled: Sequence[str]  #: What else a scheduler looks at in these pods, which may refuse more nodes.
     notes: Sequence[str]  #: Why PodDisruptionBudgets could not be read, if so; ``budgets`` then has none.
-    #: The nodes that an autoscaler removes after the evictions, and whether that undoes them; null where that
-    #: was not requested.
-    scaled_down: ScaledDown | None = None
 
 
-def render_json(
-    prepared: PreparedPod,
-    plan: RebalancePlan,
-    unread: Sequence[str] = (),
-    scaled: ScaledDown | None = None,
-) -> bytes:
+def render_json(prepared: PreparedPod, plan: RebalancePlan, unread: Sequence[str] = ()) -> bytes:
     """Return a plan as one line of JSON, without its end; what could not be read for it is in its notes."""
     answer = RebalanceAnswer(
         object=prepared.workload,
-        why_no_plan=plan.why_none,
+        why_not=plan.why_not,
         evictions=plan.evictions,
         fewest=plan.least,
         proven=plan.proven,
-        certainty=None if plan.why_none is not None else certainty(plan),
+        certainty=None if plan.why_not is not None else certainty(plan),
         stuck=plan.stuck,
+        refusing=plan.refusing,
         constraints=rebalanced(prepared.request, plan.before, plan.after),
         commands=commands(prepared, plan),
         budgets=plan.budgets,
         not_modeled=prepared.request.pod.unmodeled,
         notes=unread,
-        scaled_down=scaled,
     )
     return dumps(answer)
 

@@ -18,43 +18,13 @@ from planning.audit.least_moves import (
     runs_nowhere,
     spread_positions,
 )
-from planning.simulation.autoscaled import ScaledDown
-from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod
-from planning.simulation.node_source import NodeSource
+from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.replicas import replicas_of
-from planning.simulation.scale_down import scale_down
-from policies.config.context import AdmissionContext
+from planning.simulation.verdicts import refusing_domains
 from policies.pods.placement import PreparedPod
-from policies.pods.pod_objects import PodObjects
 from policies.scheduler.binding import SchedulingAttempt
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.result import SchedulingResult
-
-
-def scale_down_after(
-    prepared: PreparedPod,
-    plan: RebalancePlan,
-    autoscaler: NodeSource,
-    context: AdmissionContext,
-    running: PodObjects,
-) -> ScaledDown:
-    """Return which nodes an autoscaler removes after the evictions of a plan, and where their pods then go.
-
-    Args:
-        prepared: The next pod of the workload; its cluster stays as it is.
-        plan: The plan; without evictions the cluster is as it is.
-        autoscaler: What removes nodes.
-        context: What pods of other workloads are prepared by.
-        running: The objects of the cluster's pods.
-    """
-    simulation, pod = ClusterSimulation.of(prepared.cluster), prepared.request.pod
-    for eviction in plan.evictions:
-        simulation.delete(pod.namespace, eviction.pod)
-        if eviction.replacement.node is not None:
-            simulation.bind(pod, eviction.replacement.name, eviction.replacement.node)
-    queue = [QueuedPod(prepared.workload.name, prepared.request)]
-    return scale_down(queue, simulation, autoscaler, context, workloads=(prepared,), running=running)
-
 
 #: Evictions that a plan has at most.
 MOST_EVICTIONS: Final = 100
@@ -63,16 +33,17 @@ MOST_TRIED: Final = 1_000
 
 
 class NoPlan(StrEnum):
-    """Why there is no plan."""
+    """Why evictions do not bring a workload within maxSkew, or none is needed."""
 
     NO_PODS = RUNS_NOWHERE
     BALANCED = "every constraint is within maxSkew: there is nothing to do"
-    UNCONSTRAINED = "no DoNotSchedule constraint, or with --soft no constraint, in force selects the pods"
+    UNCONSTRAINED = "no constraint in force selects the pods"
+    SOFT = "its constraints are soft (ScheduleAnyway): try --soft"
     NO_SELECTOR = "the workload has no selector by which its pods are known"
     BUDGET = "a PodDisruptionBudget allows no eviction now"
     FEWER_DOMAINS = "there are fewer domains than minDomains, so every pod above maxSkew stays in excess"
-    STUCK = "no eviction of a pod in excess brings its replacement to a domain with fewer pods"
-    UNDECIDED = f"{MOST_TRIED:,} evictions were tried and none was found; there may be one"
+    STUCK = "no further eviction brings a constraint closer to its maxSkew"
+    UNDECIDED = f"{MOST_TRIED:,} evictions were tried; further ones may help"
     TOO_MANY = f"it takes more than {MOST_EVICTIONS} evictions"
 
 
@@ -89,16 +60,18 @@ class Eviction:
 class RebalancePlan:
     """The evictions that bring a workload back within maxSkew."""
 
-    #: In their order; those that were found where there is no whole plan.
+    #: In their order; where they do not bring it within maxSkew, those that bring it closer.
     evictions: tuple[Eviction, ...] = ()
     #: The matching pods by domain, for each constraint that is looked at, by its position.
     before: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     after: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  #: The same after the evictions.
     least: int = 0  #: No plan has fewer evictions.
     proven: bool = False  #: Whether no shorter plan exists, as far as ties are broken by name.
-    why_none: NoPlan | None = None  #: Why there is no plan; None if there is one.
-    #: Where there is none because of it: where the replacement of a pod in excess would go.
+    why_not: NoPlan | None = None  #: Why they do not bring it within maxSkew; None if they do.
+    #: Where no eviction helps: where the replacement of a pod in excess would go.
     stuck: Eviction | None = None
+    #: What keeps pods out of the emptiest domains then, in words; empty where nothing does.
+    refusing: str = ""
     #: How many evictions each PodDisruptionBudget allows now that selects the pods.
     budgets: Mapping[str, int] = field(default_factory=dict)
 
@@ -117,11 +90,20 @@ def rebalance(
     start = search.look(ClusterSimulation.of(prepared.cluster, prepared.request))
     found = RebalancePlan(before=start.counts, after=start.counts, least=start.least or 0, budgets=budgets)
     if why := _refusal(prepared, search, start, budgets):
-        return replace(found, why_none=why)
+        return replace(found, why_not=why)
     greedy, stuck = search.greedy(start)
     if greedy.least != 0:
-        found = replace(found, evictions=greedy.evictions, after=greedy.counts, stuck=stuck)
-        return replace(found, why_none=search.why_stuck(greedy))
+        refusing = (
+            refusing_domains(greedy.result, at, greedy.simulation.cluster) for at in search.above(greedy)
+        )
+        return replace(
+            found,
+            evictions=greedy.evictions,
+            after=greedy.counts,
+            stuck=None if greedy.evictions else stuck,
+            refusing="; ".join(filter(None, refusing)),
+            why_not=search.why_stuck(greedy),
+        )
     shortest = search.shortest(start, greedy)
     return replace(
         found,
@@ -136,7 +118,7 @@ def _refusal(
 ) -> NoPlan | None:
     """Return why no plan is searched for."""
     if not search.positions:
-        return NoPlan.UNCONSTRAINED
+        return NoPlan.SOFT if spread_positions(prepared.request, soft=True) else NoPlan.UNCONSTRAINED
     if runs_nowhere(prepared):
         return NoPlan.NO_PODS
     if start.least == 0:
@@ -215,6 +197,15 @@ class _Search:
             else:
                 return state, last
         return state, None
+
+    def above(self, state: _Look) -> list[int]:
+        """Return the constraints that are above maxSkew, by their positions."""
+        constraints = self._request.constraints
+        return [
+            at
+            for at in self.positions
+            if constraint_moves(constraints[at].constraint, state.counts[at].values()) != 0
+        ]
 
     def why_stuck(self, state: _Look) -> NoPlan:
         """Return why no further eviction was found."""

@@ -16,7 +16,7 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.profile import Plugin
-from policies.scheduler.result import FilterResult, Rejections, SchedulingResult
+from policies.scheduler.result import FilterResult, Rejections, SchedulingResult, ScoreResult
 
 #: How the reason begins that a node lacks a resource, and any reason about one node.
 _INSUFFICIENT: Final = "Insufficient "
@@ -60,6 +60,27 @@ def pending_sentence(result: SchedulingResult, cluster: ClusterIndex) -> str:
                 f"{plural(int(np.count_nonzero(refused)), 'node')} that could take it {verb} the label {key}"
             )
     return f"none of {plural(len(result.names), 'node')} takes it: {reasons.of(np.ones_like(passing))}"
+
+
+def refusing_domains(result: SchedulingResult, position: int, cluster: ClusterIndex) -> str:
+    """Return the emptiest domains of a constraint and why none of their nodes takes a pod; empty if one does.
+
+    Args:
+        result: Of the pod.
+        position: Of the constraint, among those in force.
+        cluster: What was evaluated, not changed since.
+    """
+    spread = result.results[position]
+    existing = spread.domains.existing()
+    fewest = min((int(spread.domains.matching[at]) for at in existing), default=0)
+    least = [at for at in existing if spread.domains.matching[at] == fewest]
+    there = np.isin(spread.domains.of_node, least)
+    if not least or (result.feasible & there).any():
+        return ""
+    with cluster.reading():
+        reasons = _Reasons(result, NodeView(cluster, result.request.pod))
+    verb = "takes" if len(least) == 1 else "take"
+    return f"{_noun(spread, len(least))} {_who(spread, least)} {verb} none ({reasons.of(there)})"
 
 
 class _Reasons:
@@ -121,11 +142,7 @@ def _shortened(refusals: Rejections, number: int) -> str:
 def _of_constraint(spread: FilterResult, refused: NDArray[np.bool_], reasons: _Reasons) -> str:
     """Return why a constraint refuses nodes that everything else lets pass."""
     domains, constraint = spread.domains, spread.applied.constraint
-    noun = (
-        "node"
-        if constraint.topology_key == HOSTNAME
-        else one_line(constraint.topology_key.rpartition("/")[2])
-    )
+    noun = _noun(spread)
     held = sorted(
         set(domains.of_node[refused].tolist()), key=lambda at: (-domains.matching[at], domains.values[at])
     )
@@ -150,7 +167,14 @@ def _of_constraint(spread: FilterResult, refused: NDArray[np.bool_], reasons: _R
     return f"{whole} {has} and {taking} ({refusing}), so {then} {rule}"
 
 
-def _who(spread: FilterResult, positions: list[int]) -> str:
+def _noun(spread: FilterResult | ScoreResult, count: int = 1) -> str:
+    """Return what people call a domain of a constraint, or some."""
+    key = spread.applied.constraint.topology_key
+    noun = "node" if key == HOSTNAME else one_line(key.rpartition("/")[2])
+    return noun if count == 1 else f"{noun}s"
+
+
+def _who(spread: FilterResult | ScoreResult, positions: list[int]) -> str:
     """Return the names of domains, or how many they are."""
     names = [one_line(spread.domains.values[at]) or "(empty)" for at in positions]
     if len(names) > IN_PHRASE:

@@ -26,10 +26,8 @@ PLACING: Final = (
     ("simulate",),
     ("rollout",),
     ("scale", "--replicas", "5"),
-    ("scale", "--replicas", "1", "--deletion-costs"),
     ("what-if", "--lose", "zone=a"),
     ("survive", "zone"),
-    ("rebalance",),
     ("advise", "--lose-at-most", "1/2"),
 )
 #: Commands on every workload of a cluster, as green as they can be.

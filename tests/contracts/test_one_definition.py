@@ -27,7 +27,7 @@ from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workloa
 from tests.policies.scheduler.clusters import an_index
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_client
-from webhook.cli import advise, audit, explain, plan, rebalance, scale, simulate, survive, what_if
+from webhook.cli import advise, audit, explain, plan, scale, simulate, survive, what_if
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families
 
 Object = dict[str, Any]
@@ -213,15 +213,15 @@ def _audit(case: Case) -> Said:
 
 
 def _rebalance(case: Case) -> Said:
-    answer = case.run(rebalance.command, *WEB, "--soft")
+    answer = case.run(audit.command, *WEB, "--evictions", "--soft")
     for position, found in enumerate(answer["constraints"]):
         yield "counts", found["before"], case.counts[position]
-        if answer["evictions"] and answer["whyNoPlan"] is None:
+        if answer["evictions"] and answer["whyNot"] is None:
             yield "within after", case.skew(position, found["after"]) <= found["maxSkew"], True
 
 
 def _deletion_costs(case: Case) -> Said:
-    answer = case.run(scale.command, *WEB, "--replicas", str(case.replicas), "--deletion-costs")
+    answer = case.run(audit.command, *WEB, "--deletion-costs", str(case.replicas))
     yield "running", answer["running"], case.replicas
     for position, found in enumerate(answer["constraints"]):
         yield "counts", found["before"], case.counts[position]

@@ -276,7 +276,7 @@ NEEDING = {
     "upgrade --to 1.36 --live": "live",
     "snapshot": "live",
     "advise -f web.yaml --live --lose-at-most 1/3": "live",
-    "rebalance deploy/web --live": "live",
+    "audit deploy/web --evictions --live": "live",
     "policy preview -f policy.yaml --live": "live",
     "doctor": "live",
     "certs init --cert-dir {empty}": "certs",

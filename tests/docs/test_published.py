@@ -54,7 +54,7 @@ ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
         explain_json.render(an_explanation(a_spread_pod(a_constraint()), *UNEVEN)),
         explain_json.render(an_explanation(a_pod())),
     ],
-    "planning/schemas/rebalance.schema.json": lambda: [evictions.render_json(*each) for each in rebalances()],
+    "planning/schemas/evictions.schema.json": lambda: [evictions.render_json(*each) for each in rebalances()],
     "planning/schemas/score.schema.json": lambda: [
         score_json.render(a_placement(a_spread_pod(a_constraint()), *UNEVEN)),
         score_json.render(a_placement(a_pod(), *UNEVEN)),

@@ -13,7 +13,7 @@ from policies.model.cluster_kinds import CLAIM, LIST_NAMES, OPTIONAL_KINDS
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import NAME, Installation
 from tests.e2e.kubectl import Kubectl, Manifest
-from tests.e2e.objects import ZONE_KEY, ZONES, deployment, pod
+from tests.e2e.objects import ZONE_KEY, ZONES, pod
 from tests.waiting import eventually
 from tests.webhook.ui.pages import PageClient
 from webhook.cli.live import api_server
@@ -194,7 +194,7 @@ def test_without_the_rights(installed: Installation, limited: Kubectl, stored: s
     """Commands say what they could not read and why, and of a snapshot the same; nothing is guessed."""
     file = str(tmp_path / "cluster.json")
     written = installed.evenkeel("snapshot", "-o", file, user=limited)
-    live = installed.evenkeel("rebalance", "-f", "-", "--live", user=limited, stdin=deployment())
+    live = installed.evenkeel("audit", "--live", "-o", "json", user=limited)
     read = installed.evenkeel("score", "--jsonl", "--cluster", file, stdin={"pod": _with_claim(stored)})
 
     assert 0 == written.code, written.err

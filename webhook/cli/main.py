@@ -36,7 +36,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Check files": ("lint", "plan"),
     "Ask where pods go": ("explain", "simulate", "rollout", "scale", "what-if"),
     "Ask about a cluster": ("audit", "survive", "upgrade", "ui", "snapshot"),
-    "Find a change": ("advise", "rebalance"),
+    "Find a change": ("advise",),
     "Run the webhook": ("serve", "policy", "certs", "doctor"),
     "About evenkeel": ("completion", "conformance"),
 }
@@ -46,6 +46,7 @@ COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
 GONE: Final[Mapping[str, str]] = {
     "fix": "lint --fix now: evenkeel lint --fix deploy",
     "options": "in each command's help now: evenkeel explain --help",
+    "rebalance": "audit --evictions now: evenkeel audit deploy/web --evictions",
     "rule": "lint --explain now: evenkeel lint --explain no-spread",
     "score": "explain -o scores now: evenkeel explain -f web.yaml -o scores",
 }

@@ -39,7 +39,7 @@ def test_a_plan() -> None:
         (each.pod, each.node, each.replacement.node) for each in plan.evictions
     ]
     assert ({0: {"a": 4, "b": 1, "c": 0}}, {0: {"a": 2, "b": 2, "c": 1}}) == (plan.before, plan.after)
-    assert (None, 2, True) == (plan.why_none, plan.least, plan.proven)
+    assert (None, 2, True) == (plan.why_not, plan.least, plan.proven)
     assert 5 == prepared.cluster.pod_count
     # A StatefulSet makes the pod of the same name again.
     assert ["n1-3", "n1-2"] == [each.replacement.name for each in plan.evictions]
@@ -51,7 +51,12 @@ def test_a_plan() -> None:
         pytest.param(
             _prepared([a_constraint()], *NODES, *on("n1", 1)), {}, NoPlan.BALANCED, id="within maxSkew"
         ),
-        pytest.param(_prepared([], *NODES, *on("n1", 3)), {}, NoPlan.UNCONSTRAINED, id="no constraint"),
+        pytest.param(
+            _prepared([], *NODES, *on("n1", 3)),
+            {},
+            NoPlan.SOFT,
+            id="only built-in ones, which are soft",
+        ),
         pytest.param(
             _prepared([a_constraint(minDomains=4)], *NODES, *on("n1", 3), *on("n2", 1)),
             {},
@@ -76,7 +81,7 @@ def test_a_plan() -> None:
 )
 def test_no_plan(prepared: PreparedPod, options: dict[str, Any], expected: NoPlan) -> None:
     """Why there is none."""
-    assert expected is rebalance(prepared, **options).why_none
+    assert expected is rebalance(prepared, **options).why_not
 
 
 def test_the_end_of_trying(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,14 +89,14 @@ def test_the_end_of_trying(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planning.audit.rebalance.MOST_TRIED", 1)
     prepared = _prepared([a_constraint()], *NODES, *on("n1", 4), *on("n2", 1))
 
-    assert NoPlan.UNDECIDED is rebalance(prepared).why_none
+    assert NoPlan.UNDECIDED is rebalance(prepared).why_not
 
 
 def test_soft_constraints() -> None:
     """They count on request."""
     prepared = _prepared([a_constraint(whenUnsatisfiable="ScheduleAnyway")], *NODES, *on("n1", 3))
 
-    assert NoPlan.UNCONSTRAINED is rebalance(prepared).why_none
+    assert NoPlan.SOFT is rebalance(prepared).why_not
     assert 2 >= len(rebalance(prepared, soft=True).evictions) >= 1
 
 
@@ -115,19 +120,19 @@ def test_plans_of_small_clusters(case: tuple[list[Object], list[Object]]) -> Non
     objects, spread = case
     prepared = _prepared(spread, *objects)
     plan = rebalance(prepared)
-    if plan.why_none is NoPlan.BALANCED:
+    if plan.why_not is NoPlan.BALANCED:
         assert _excess(prepared, prepared.cluster) == 0
         return
-    if plan.why_none is None:
+    if plan.why_not is None:
         assert all(
             max(counts.values()) - min(counts.values())
             <= prepared.request.constraints[at].constraint.max_skew
             for at, counts in plan.after.items()
         )
     shortest = _shortest(prepared, prepared.cluster, 3)
-    if plan.why_none is None and plan.proven and len(plan.evictions) <= 3:
+    if plan.why_not is None and plan.proven and len(plan.evictions) <= 3:
         assert shortest == len(plan.evictions)
-    elif plan.why_none is None and plan.proven:
+    elif plan.why_not is None and plan.proven:
         assert shortest is None
 
 

@@ -27,5 +27,5 @@ def test_recorded(name: str) -> None:
     )
 
     assert [step["pod"] for step in observed["steps"]] == [eviction.pod for eviction in plan.evictions]
-    assert (None, True) == (plan.why_none, plan.proven)
+    assert (None, True) == (plan.why_not, plan.proven)
     assert all(observed["domains_after"][position] == counts for position, counts in plan.after.items())

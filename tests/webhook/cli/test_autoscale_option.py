@@ -398,15 +398,6 @@ def test_rollout(folder: Path, command: str, arguments: tuple[str, ...]) -> None
     assert "nodes that an autoscaler adds" not in answer["notLookedAt"]
 
 
-def test_deletion_costs_add_no_node(folder: Path) -> None:
-    """Ranking pods and adding nodes exclude each other."""
-    code, _, errors = _run(
-        folder, "--replicas", "1", "--deletion-costs", "--autoscale", "deduced", command="scale"
-    )
-
-    assert (2, True) == (code, "--autoscale and --deletion-costs exclude each other" in errors)
-
-
 @pytest.mark.parametrize(("price", "cost"), [(0.19, 0.76), (None, None)])
 def test_cost_of_new_nodes(folder: Path, node_pool: Path, price: float | None, cost: float | None) -> None:
     """What an hour of the new nodes costs is said where all prices are known, of each and in all."""

@@ -229,7 +229,11 @@ def test_budgets_that_are_not_read(plane: ControlPlane, commands: Commands) -> N
     for scope in ("", "namespaces/shop/"):
         plane.forbidden.add(f"/apis/policy/v1/{scope}poddisruptionbudgets")
 
-    answer = json.loads(commands.run("rebalance", "-f", "fits.yaml", "--live", "-o", "json").stdout)
+    spec = {"topologySpreadConstraints": [a_constraint()]}
+    plane.gets["/apis/apps/v1/namespaces/shop/deployments/web"] = a_workload(
+        name="web", namespace="shop", spec=spec
+    )
+    answer = json.loads(commands.run("audit", "deploy/web", "--evictions", "-o", "json").stdout)
 
     assert ({}, 1) == (answer["budgets"], len(answer["notes"]))
     assert "PodDisruptionBudgets are left out" in answer["notes"][0]

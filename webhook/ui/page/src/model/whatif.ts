@@ -64,9 +64,9 @@ export function whatIfBody(
 /** Return the command that finds the evictions which bring a workload back within maxSkew. */
 export function rebalanceCommand(key: WorkloadKey, source: { kind: string; name: string }): string {
   const words = [
-    "evenkeel rebalance",
+    "evenkeel audit",
     quoted(`${shortKind(key.kind).toLowerCase()}/${key.name}`),
-    `-n ${quoted(key.namespace)}`,
+    `-n ${quoted(key.namespace)} --evictions`,
   ];
   if (source.kind === "file") words.push(`--cluster ${quoted(source.name)}`);
   return words.join(" ");
