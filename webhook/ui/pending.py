@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final, NamedTuple
 
 import orjson
 
-from planning.explain.text import rejection_lines
+from planning.simulation.verdicts import pending_sentence
 from policies.manifests.wire import Count, dumps
 from policies.model.cluster_workloads import WaitingPod
 from policies.pods.placement import PlacementError, evaluate_manifest
-from policies.scheduler.domain_stats import explain
-from policies.scheduler.rejections import EXAMPLES, RejectedNodes
 from webhook.ui.cluster import NO_WORKLOAD, PageCluster
 from webhook.ui.manifest import ManifestProblem, field_problems
 
@@ -36,13 +32,6 @@ class PendingPodFields(NamedTuple):
     condition: str  #: What the cluster's scheduler says of it; empty if it says nothing.
 
 
-class PendingReason(NamedTuple):
-    """A reason why nodes refuse a pod."""
-
-    nodes: Count  #: How many nodes have it; a node may have several.
-    text: str  #: It, in a sentence.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingGroup:
     """The pending pods of one controller, or a single one without."""
@@ -54,8 +43,7 @@ class PendingGroup:
     message: str = ""  #: What the model says of the first one: the scheduler's FitError; empty if it fits.
     #: How many nodes the first one fits in the model; null if it was not evaluated.
     feasible_nodes: Count | None = None
-    reasons: Sequence[PendingReason] = ()  #: Why nodes refuse it, those of most nodes first.
-    rejections: Sequence[RejectedNodes] = ()  #: The same as values.
+    why: str = ""  #: Why no node takes it, in a sentence; empty if one does.
     problems: Sequence[ManifestProblem] = ()  #: Why it was not evaluated.
 
 
@@ -101,15 +89,10 @@ def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> Pendi
     except PlacementError as error:
         return replace(group, problems=field_problems(error.errors))
     result = placement.result
-    rejected = explain(result, placement.cluster, examples=EXAMPLES).rejected
-    nodes: Counter[str] = Counter()
-    for refusing in rejected:
-        lines = chain.from_iterable(rejection_lines(result, each) for each in refusing.rejections)
-        nodes.update(dict.fromkeys(lines, refusing.count))
+    fits = result.feasible_count
     return replace(
         group,
         message=result.message,
-        feasible_nodes=result.feasible_count,
-        reasons=[PendingReason(count, text) for text, count in nodes.most_common()],
-        rejections=rejected,
+        feasible_nodes=fits,
+        why="" if fits else pending_sentence(result, placement.cluster),
     )

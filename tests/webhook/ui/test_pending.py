@@ -28,8 +28,7 @@ def test_groups() -> None:
     assert ["web-3", "web-4"] == [pod["name"] for pod in first["pods"]]
     assert "0/3 nodes are available" == first["pods"][0]["condition"]
     assert first["message"].startswith("0/3 nodes are available: ")
-    assert any("maxSkew 1" in reason["text"] and reason["nodes"] for reason in first["reasons"])
-    assert 3 == sum(group["nodes"] for group in first["rejections"])
+    assert "maxSkew 1" in first["why"]
     assert (1, -1, 2) == (second["count"], second["workload"], second["feasibleNodes"])
 
 

@@ -1015,10 +1015,8 @@ export interface PendingGroup {
   message: string;
   /** How many nodes the first one fits in the model; null if it was not evaluated. */
   feasibleNodes: number | null;
-  /** Why nodes refuse it, those of most nodes first. */
-  reasons: PendingReason[];
-  /** The same as values. */
-  rejections: RejectedNodes[];
+  /** Why no node takes it, in a sentence; empty if one does. */
+  why: string;
   /** Why it was not evaluated. */
   problems: ManifestProblem[];
 }
@@ -1031,14 +1029,6 @@ export interface PendingPodFields {
   createdAt: string;
   /** What the cluster's scheduler says of it; empty if it says nothing. */
   condition: string;
-}
-
-/** A reason why nodes refuse a pod. */
-export interface PendingReason {
-  /** How many nodes have it; a node may have several. */
-  nodes: number;
-  /** It, in a sentence. */
-  text: string;
 }
 
 /** A manifest. */

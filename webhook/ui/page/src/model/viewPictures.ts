@@ -5,7 +5,7 @@ import { calmWord, missingOf, riskLabel } from "./risk";
 import { comparedWorkloads, damageWords, type Fate } from "./scenarios";
 import type { CellLine, PicturedTable } from "./tablePicture";
 import { checkWords, listNodes } from "./verdicts";
-import { count, number, shortKey, shortKind } from "./words";
+import { count, number, sentence, shortKey, shortKind } from "./words";
 
 /** Return which cluster of when a picture is of. */
 export function clusterWords(cluster: Cluster): string {
@@ -64,7 +64,7 @@ export function pendingTable(groups: readonly PendingGroup[], cluster: Cluster):
       named(whose),
       [{ text: count(group.count, "pod"), tone: stuck ? "error" : "warning" }],
       [
-        ...group.reasons.map(({ nodes, text }) => ({ text: `${count(nodes, "node")}: ${text}` })),
+        ...(group.why === "" ? [] : [{ text: sentence(group.why) }]),
         ...group.problems.map(({ message }) => ({ text: `Not evaluated: ${message}` })),
         ...(stuck || group.feasibleNodes === null
           ? []
@@ -76,7 +76,7 @@ export function pendingTable(groups: readonly PendingGroup[], cluster: Cluster):
   const columns = [
     { title: "Workload", width: 230 },
     { title: "Pending", width: 110 },
-    { title: "Why, by node", width: 420 },
+    { title: "Why", width: 420 },
     { title: "kube-scheduler's message", width: 340 },
   ];
   return { columns, rows, noun: "group", none: "No pending pod is left by this filter." };

@@ -74,3 +74,8 @@ function escape(code: number): string {
   if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
   return code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
 }
+
+/** Return words as a sentence of their own. */
+export function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}

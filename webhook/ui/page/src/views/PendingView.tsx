@@ -7,7 +7,7 @@ import type { Cluster } from "../model/cluster";
 import { encode, workloadState, type PageState, type WorkloadKey } from "../model/fragment";
 import { tablePicture } from "../model/tablePicture";
 import { clusterWords, pendingTable } from "../model/viewPictures";
-import { count, number } from "../model/words";
+import { count, number, sentence } from "../model/words";
 import { Link } from "../parts/Link";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { Badge, Empty, Failure, Limits, Name, Title, Waiting } from "../parts/text";
@@ -206,14 +206,12 @@ function Group({
           or waits for something that is not modeled.
         </p>
       )}
-      {group.reasons.length > 0 && (
-        <ul class="reasons marked">
-          {group.reasons.map((reason) => (
-            <li key={reason.text}>
-              <strong>{count(reason.nodes, "node")}</strong>: <Name>{reason.text}</Name>
-            </li>
-          ))}
-        </ul>
+      {group.why !== "" && (
+        <p>
+          <strong>
+            <Name>{sentence(group.why)}</Name>
+          </strong>
+        </p>
       )}
       {group.message !== "" && (
         <p>
