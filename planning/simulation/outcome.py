@@ -161,6 +161,7 @@ class Survival:
     stops: bool
 
     @property
+    @sent
     def takes_more(self) -> bool:
         """Whether the fullest domain takes a larger share with it than before, and fewer pods are left."""
         if self.left_before is None or self.before is None or self.left >= self.left_before:

@@ -2028,7 +2028,7 @@ export interface PatchOperation {
 /** A report in a page of its own. */
 export interface EmbeddedReport {
   /** The command that made it, or the page itself. */
-  kind: "explain" | "simulate" | "survive" | "plan" | "lint" | "page";
+  kind: "explain" | "what-if" | "simulate" | "survive" | "plan" | "lint" | "page";
   /** The version of this form. */
   version: 1;
   /** The version of Evenkeel. */
@@ -2221,6 +2221,404 @@ export interface SkippedSource {
   needs: string[];
   /** What to do about it; null where the user chose it. */
   suggestion: string | null;
+}
+
+/** The outcome of a scenario. Later releases may add fields; within v1 none is renamed or goes away. */
+export interface Outcome {
+  /** The form's name and version. */
+  schema: string;
+  /** The release that the scheduler behaves as. */
+  kubernetesVersion: string;
+  /** Whether everything was played to its end. */
+  complete: boolean;
+  /** What was asked. */
+  scenario: AskedScenario;
+  /** The worst of the verdicts that count. */
+  verdict: Verdict;
+  /** The workloads that are changed, hit or asked for, the worst first. */
+  workloads: WorkloadOutcome[];
+  /** How many other workloads there are. */
+  others: number;
+  /** What happens, in order. */
+  steps: Step[];
+  /** What becomes of the nodes. */
+  nodes: NodesOutcome;
+  /** The ways that were played; null for the likely one alone. */
+  branches: Branches | null;
+  /** The outcome of the loss of each domain, the worst first; the workloads above are then the worst. */
+  outcomes: Outcome[];
+  /** What would help; null where that was not looked for. */
+  suggestions: HelpfulChange[] | null;
+  /** What was assumed, a sentence each. */
+  assumed: string[];
+  /** What else a scheduler looks at, as the API names it. */
+  notModeled: string[];
+  /** What may happen in a real cluster meanwhile. */
+  notLookedAt: string[];
+}
+
+/** What was asked. */
+export interface AskedScenario {
+  /** The events, in order; of an applied object its kind and names alone. */
+  events: Event[];
+  /** The topology key of which each domain is lost after them; null for none. */
+  each: string | null;
+  /** Whom the verdict is about; null for all that are changed or hit. */
+  workloads: WorkloadRef[] | null;
+  /** What adds nodes; null for nothing. */
+  autoscaler: string | null;
+  /** Whether nodes that "each" loses stay in the API, tainted. */
+  unreachable: boolean;
+  /** How many replicas of each workload may be missing after events on nodes. */
+  allowMissing: number;
+  /** The cluster. */
+  cluster: ScenarioCluster;
+}
+
+/** Exactly one of these, which happens to workloads, pods or nodes. */
+export interface Event {
+  /** The nodes of a domain are lost. */
+  lose?: LostDomain;
+  /** A node that is cordoned and whose pods are evicted. */
+  drain?: string;
+  /** A node that takes no more pods. */
+  cordon?: string;
+  /** A node that takes pods again. */
+  uncordon?: string;
+  /** A node is tainted. */
+  taint?: TaintedNode;
+  /** A node loses taints. */
+  untaint?: UntaintedNode;
+  /** A node gets a label. */
+  label?: LabeledNode;
+  /** Nodes are added. */
+  add?: AddedNodes;
+  /** An object that is applied: a workload, or a Pod, in place of the one of its name. */
+  apply?: Record<string, unknown>;
+  /** A workload is deleted, with its pods. */
+  remove?: TargetWorkload;
+  /** A workload gets another number of replicas. */
+  scale?: ScaledWorkload;
+  /** A workload is rolled out again as it is. */
+  restart?: TargetWorkload;
+  /** A pod is deleted; its controller replaces it. */
+  delete?: NamedPod;
+  /** A pod is evicted if its budgets allow that. */
+  evict?: NamedPod;
+  /** The release of Kubernetes that holds from then on. */
+  release?: string;
+}
+
+/** A workload of the cluster, or one that was applied before. */
+export interface TargetWorkload {
+  /** Its kind; of one outside of the built-in groups "Kind.group". */
+  kind: string;
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+}
+
+/** A workload whose replicas change: one of the two numbers. */
+export interface ScaledWorkload {
+  /** Its kind; of one outside of the built-in groups "Kind.group". */
+  kind: string;
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+  /** How many replicas there are to be. */
+  to?: number | null;
+  /** How many more, or fewer. */
+  by?: number | null;
+}
+
+/** A pod of the cluster. */
+export interface NamedPod {
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+}
+
+/** An object of a cluster that makes pods, or a pod. */
+export interface WorkloadRef {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind, as those who compare references write it: with or without its group. */
+  kind: string;
+  /** Its name. */
+  name: string;
+}
+
+/** The cluster that a scenario is about, as counts. */
+export interface ScenarioCluster {
+  /** Its nodes. */
+  nodes: number;
+  /** The pods with a node. */
+  pods: number;
+  /** The pods without one. */
+  pending: number;
+  /** The kinds that were not read, as kubectl names them. */
+  unread: string[];
+}
+
+/** One statement about a workload, or about the whole. */
+export interface Verdict {
+  /** Its cause. */
+  cause: "refused" | "down" | "deadlock" | "blocked" | "below-budget" | "pending" | "waits-for-deletion" | "interrupted" | "not-read" | "not-tried" | "stopped" | "needs-nodes" | "one-domain" | "above-max-skew" | "not-recreated" | "fewer-left" | "uneven" | "fits";
+  /** It as a sentence that can be read aloud, of at most 240 characters. */
+  sentence: string;
+  /** The first names of the pods that it is about. */
+  pods: string[];
+  /** How many pods it is about. */
+  count: number;
+  /** Why that is so, as a sentence without its end; empty where the first says it. */
+  why: string;
+  /** The words of the scheduler or the API server; empty without any. */
+  message: string;
+  /** Of an undecided one: the kinds to read, or the limit to raise. */
+  needs: string[];
+  /** Whether it holds; null where that is undecided. */
+  value: boolean | null;
+}
+
+/** What becomes of a workload. Pods count that have a node which is there and are not being deleted. */
+export interface WorkloadOutcome {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind, as those who compare references write it: with or without its group. */
+  kind: string;
+  /** Its name. */
+  name: string;
+  /** What the events do to it itself. */
+  change: "none" | "added" | "changed" | "replaced" | "removed" | "scaled" | "restarted";
+  /** How many replicas are meant after the events; of a DaemonSet its eligible nodes. Null for a kind without a number. */
+  wanted: number | null;
+  /** How many pods run before the events. */
+  before: number;
+  /** The fewest at any moment: right after a loss, or of a rollout or a drain. */
+  lowest: number;
+  /** How many run at the end. */
+  after: number;
+  /** How many of these are of the new revision; null if no template changes. */
+  updated: number | null;
+  /** How many of these run on nodes that an autoscaler adds. */
+  onNewNodes: number;
+  /** How many have no node before the events. */
+  pendingBefore: number;
+  /** How many have none at the end. */
+  pending: number;
+  /** How many lose their node to an event. */
+  lost: number;
+  /** How many are evicted: by a drain, or for pods of higher priority. */
+  evicted: number;
+  /** How many of those nothing creates anew. */
+  notRecreated: number;
+  /** How many were not scheduled again, though something replaces them. */
+  notTried: number;
+  /** The budgets of its pods, in the order in which they block a drain. */
+  budgets: BudgetOutcome[];
+  /** The constraints that are in force for its next pod, or were. */
+  constraints: ConstraintOutcome[];
+  /** For each key of its constraints, and for zone and host where nodes have them. */
+  survival: Survival[];
+  /** The next pod under both releases where they differ; null without a release. */
+  next: WorkloadDiff | null;
+  /** The verdicts, the worst first; one at least. */
+  verdicts: Verdict[];
+}
+
+/** A PodDisruptionBudget that selects pods of a workload, which may be of several. */
+export interface BudgetOutcome {
+  /** Its name. */
+  name: string;
+  /** How many must be ready. */
+  required: number;
+  /** How many are before the events. */
+  before: number;
+  /** How many are at the end. */
+  running: number;
+  /** How many more may be evicted at the end. */
+  allowed: number;
+  /** The pods whose eviction it refuses for good, in order. */
+  blocks: string[];
+}
+
+/** What becomes of the domains of a constraint. */
+export interface ConstraintOutcome {
+  /** Where it comes from. */
+  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
+  /** The node label whose values are the domains. */
+  topologyKey: string;
+  /** Whether it filters nodes or scores them. */
+  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
+  /** How many more matching pods a domain may have than the global minimum. */
+  maxSkew: number;
+  /** With fewer eligible domains than this the global minimum is 0. */
+  minDomains: number;
+  /** Whether nodes outside the pod's node affinity are left out. */
+  nodeAffinityPolicy: "Honor" | "Ignore";
+  /** Whether nodes with untolerated taints are left out. */
+  nodeTaintsPolicy: "Honor" | "Ignore";
+  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
+  selector: string | null;
+  /** Whether the pod itself is selected. */
+  selfMatch: boolean;
+  /** The pods that it counts by domain before the events, at most 100 domains; null where it was not in force then. A domain without an eligible node is missing. */
+  before: Record<string, number> | null;
+  /** The same at the end; null where it is not in force then. */
+  after: Record<string, number> | null;
+  /** How many domains these leave out. */
+  otherDomains: number;
+  /** The skew before; null where it was not in force. */
+  skewBefore: number | null;
+  /** The skew at the end; null where it is not in force. */
+  skew: number | null;
+  /** The largest skew at any moment. */
+  peak: number;
+  /** Whether the skew at the end is above maxSkew. */
+  above: boolean;
+}
+
+/** What is left of a workload when its fullest domain of a key goes. Counts the pods of the workload that run, whatever any selector says. */
+export interface Survival {
+  /** The key. */
+  topologyKey: string;
+  /** How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to; cordons and load do not count. Null where that is not known. */
+  possible: number | null;
+  /** Its pods by domain before the events, at most 100 domains; null for a workload that is new. */
+  before: Record<string, number> | null;
+  /** The same at the end. */
+  after: Record<string, number>;
+  /** How many domains these leave out. */
+  otherDomains: number;
+  /** The domain with most of them before; null without any. */
+  fullestBefore: string | null;
+  /** The domain with most of them at the end; null without any. */
+  fullest: string | null;
+  /** How many run if that goes, before; null for a workload that is new. */
+  leftBefore: number | null;
+  /** How many run if that goes, at the end. */
+  left: number;
+  /** Whether two or more run and the loss of one domain leaves none, though there could be another. */
+  stops: boolean;
+  /** Whether the fullest domain takes a larger share with it than before, and fewer pods are left. */
+  takesMore: boolean;
+}
+
+/** A workload for which two releases differ. */
+export interface WorkloadDiff {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind; of a ReplicaSet, its owner's. */
+  kind: string;
+  /** Its name. */
+  name: string;
+  /** The gravest difference. */
+  difference: "validity" | "nodes" | "best" | "scores" | "constraints" | "message";
+  /** What the earlier release makes of it. */
+  before: ReleaseOutcome;
+  /** What the later release makes of it. */
+  after: ReleaseOutcome;
+  /** The changes between the releases that make a difference as grave, in their order. */
+  responsible: ResponsibleChange[];
+  /** Whether pods that the earlier release places are refused, or fit nowhere, in the later one. */
+  breaks: boolean;
+}
+
+/** The outcome for a workload in one release. */
+export interface ReleaseOutcome {
+  /** Why the API server refuses it; empty if it does not. */
+  errors: string[];
+  /** The best of them, by name. */
+  best: string[];
+  /** The condition of the next pod; empty if it fits somewhere. */
+  condition: string;
+  /** How many nodes the next pod fits. */
+  feasibleNodes: number;
+}
+
+/** An entry of the table of releases. */
+export interface ResponsibleChange {
+  /** The first release that does so. */
+  since: string;
+  /** What changes. */
+  what: string;
+  /** Where it is written. */
+  source: string;
+}
+
+/** One thing that happens, in order. */
+export interface Step {
+  /** The position of the event that it belongs to; null for what happens before the first. */
+  event: number | null;
+  /** What happens. */
+  did: "bound" | "pending" | "deleted" | "evicted" | "notEvicted" | "notRecreated" | "lost" | "cordoned" | "changed" | "added" | "removed";
+  /** The pod, as namespace/name; null where it is about a node. */
+  pod: string | null;
+  /** The node; of a pod the one that it is bound to, or deleted or evicted from, null for none. */
+  node: string | null;
+  /** Whether the pod is of the new revision; null where there is no other. */
+  new: boolean | null;
+  /** The scheduler's or the Eviction API's message, or the pod that it makes room for. */
+  why: string | null;
+}
+
+/** What becomes of the nodes. */
+export interface NodesOutcome {
+  /** How many there are before the events. */
+  before: number;
+  /** How many at the end. */
+  after: number;
+  /** Those that are gone, or unreachable. */
+  lost: string[];
+  /** Those of which every pod that can go is gone. */
+  drained: string[];
+  /** Those with another cordon, taints or labels, alike ones together. */
+  changed: ChangedNodes[];
+  /** Those that an autoscaler adds. */
+  added: NewNode[];
+  /** Those that events add. */
+  created: string[];
+  /** Those that an autoscaler removes. */
+  removed: string[];
+  /** What the added ones cost more than the removed; null if not known. */
+  costPerHour: number | null;
+}
+
+/** The ways that were played: what Kubernetes leaves open was chosen otherwise in each. */
+export interface Branches {
+  /** How many. */
+  tried: number;
+  /** Whether that were all ways. */
+  exact: boolean;
+  /** The verdict of the way that ends worst. */
+  worst: Verdict;
+  /** How many ways end with a graver verdict than the likely one. */
+  endsWorse: number;
+  /** The largest skew at the end of any way, for each constraint. */
+  worstSkews: number[];
+}
+
+/** Something that would help, and what applying it says. */
+export interface HelpfulChange {
+  /** What to do, as a sentence without its end. */
+  text: string;
+  /** Events that come before those that were asked. */
+  events: Event[];
+  /** Changes of the applied manifest. */
+  edits: FieldEdit[];
+  /** The workload that is changed; null for the cluster. */
+  workload: WorkloadRef | null;
+  /** What it gives up, or costs. */
+  cost: string;
+  /** Whether it should be the last resort. */
+  caution: boolean;
+  /** The verdict of the same scenario with it. */
+  verdict: Verdict;
+  /** How many pods of the workload run then. */
+  after: number;
 }
 
 /** The effect of a change of manifests on where pods go. Later releases may add fields; within v1 none is renamed or goes away. */

@@ -27,9 +27,9 @@ export function Title({ kind, namespace, name }: { kind: string; namespace: stri
   );
 }
 
-export type Tone = "good" | "warning" | "error" | "note";
+export type Tone = "good" | "warning" | "error" | "note" | "unknown";
 
-const SIGNS: Record<Tone, string> = { good: "✓", warning: "!", error: "✕", note: "i" };
+export const SIGNS: Record<Tone, string> = { good: "✓", warning: "!", error: "✕", note: "i", unknown: "?" };
 
 /** A word with a sign and a color; the sign says the same as the color. */
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {

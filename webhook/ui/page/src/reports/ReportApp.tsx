@@ -5,6 +5,7 @@ import { shortKind } from "../model/words";
 import { Frame } from "../parts/Frame";
 import { Name, Notice, Title } from "../parts/text";
 import { Outcome, OutcomeFacts } from "../views/Outcome";
+import { OutcomeView } from "../views/OutcomeView";
 import { RolloutView } from "../views/RolloutView";
 import { SpreadPanel } from "../views/SpreadPanel";
 import { About } from "./About";
@@ -18,6 +19,7 @@ type Standalone = Exclude<Report, { kind: "page" }>;
 
 const TITLES: Record<Standalone["kind"], string> = {
   explain: "Explanation",
+  "what-if": "What if",
   simulate: "Simulation",
   survive: "Survival",
   plan: "Plan",
@@ -73,6 +75,8 @@ function Body({ report }: { report: Standalone }) {
         </>
       );
     }
+    case "what-if":
+      return <OutcomeView outcome={report.document} ways={null} />;
     case "simulate":
       return <Simulation answer={report.document} />;
     case "survive":
