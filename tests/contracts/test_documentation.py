@@ -20,7 +20,7 @@ from docs.generator import installation
 from policies.admission.decision import AdmissionVerdict
 from policies.config.default_constraints import INJECT_ANNOTATION
 from policies.config.enforcement import IGNORE_ANNOTATION, UNSCHEDULABLE
-from policies.config.lint_config import load_lint_config
+from policies.config.lint_config_loader import load_lint_config
 from policies.config.loader import builtin_names, load_policies
 from policies.model.api_rules import ApiRule
 from policies.model.pod_template import INJECTED_ANNOTATION

@@ -18,7 +18,6 @@ from policies.config.lint_config import (
     FailOn,
     LintConfig,
     Rendering,
-    load_lint_config,
 )
 from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.config.spread_policy import KIND as POLICY
@@ -143,8 +142,10 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     name = find_config(paths) if file is None else file
     if not name:
         return LintOptions(paths=paths or (".",), config=LintConfig())
+    from policies.config import lint_config_loader
+
     content = read_text(name, named=True).content
-    config = load_lint_config(content, shown_file(name))
+    config = lint_config_loader.load_lint_config(content, shown_file(name))
     folder = Path(name).parent
     if file is None:
         # The author of the repository wrote this file, and may not name others of this machine.

@@ -6,14 +6,8 @@ import jsonschema
 import pytest
 
 from docs.generator.published import document_schemas
-from policies.config.lint_config import (
-    ChartRelease,
-    ChartReleases,
-    FailOn,
-    LintConfig,
-    Rendering,
-    load_lint_config,
-)
+from policies.config.lint_config import ChartRelease, ChartReleases, FailOn, LintConfig, Rendering
+from policies.config.lint_config_loader import load_lint_config
 from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import FailOnSkipped
 
