@@ -34,7 +34,7 @@ from policies.config.lint_config import LintConfig
 from policies.config.node_groups import InstanceTypes, NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.spread_policy import API_VERSION, SpreadPolicyDocument
-from policies.emit.report import EmitReport
+from policies.emit.emit import EmitReport
 from policies.lint.policy_check import PolicyCheckReport, PolicyTestReport
 from policies.lint.reports.json import LintReport
 from policies.rules.base import all_rules

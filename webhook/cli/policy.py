@@ -340,8 +340,7 @@ def emit(
     Exit codes: 0 policies were written, 1 there was nothing to write, 2 a document or an option is wrong.
     """
     from policies.config import loader
-    from policies.emit import emit as emit_emit
-    from policies.emit import report as policy_emit
+    from policies.emit import emit as policy_emit
     from webhook.lint import files as lint_files
 
     version = KubernetesVersion.parse(kubernetes_version)
@@ -350,7 +349,7 @@ def emit(
     )
     as_kind = PolicyKind(kind)
     trusted = parse_trusted_controllers(trusted_controller)
-    emitted = emit_emit.emit(
+    emitted = policy_emit.emit(
         policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted
     )
     render = policy_emit.render_json if form == "json" else policy_emit.render_yaml
