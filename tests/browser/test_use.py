@@ -142,14 +142,14 @@ def test_a_picture_of_the_map_says_what_it_shows(page: Page, shop: str) -> None:
         assert words in picture, words
 
 
-def test_reasons_of_pending_pods_count_nodes(page: Page, shop: str) -> None:
-    """Each reason says for how many nodes it holds, as on the page of the workload."""
+def test_pending_pods_have_a_sentence(page: Page, shop: str) -> None:
+    """It says who holds the minimum, why no node there takes the pod, and whom that stops."""
     page.goto(shop)
     page.get_by_test_id("nav-pending").click()
 
-    reasons = page.get_by_test_id("pending-group").first.locator(".reasons li")
-    expect(reasons.first).to_be_visible()
-    assert all(text.split()[1].startswith("node") for text in reasons.all_inner_texts())
+    sentence = page.get_by_test_id("pending-group").first.locator("strong").first
+    expect(sentence).to_contain_text("have none of these pods and do not take one (2 tainted")
+    expect(sentence).to_contain_text("may not take a second (maxSkew 1).")
 
 
 def test_a_link_says_where_it_opens(page: Page, shop: str) -> None:
