@@ -117,8 +117,8 @@ def explain_object(
     fork = context.cluster.fork(workload.namespace)
     context = replace(context, cluster=fork)
     placement = evaluate_workload(workload, context)
-    # Of as many replicas as are placed of an object that replaces nothing.
-    settings = RolloutSettings(known=known, most=MOST_PLACED)
+    # Of as many replicas as are placed of an object that replaces nothing; one course is enough for a clause.
+    settings = RolloutSettings(known=known, most=MOST_PLACED, search=False)
     replaced = find_replaced(placement, context, settings)
     rollout = None if replaced is None else replaced.rollout
     if rollout is None:

@@ -84,7 +84,9 @@ def rolled_out(rollout: Rollout) -> str:
 def endings(rollout: Rollout) -> str:
     """Return how a rollout or a scale ends in its likely course, and how otherwise in the worst one."""
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
-    text = ending(rollout, likely)
+    text, courses = ending(rollout, likely), rollout.courses
+    if courses.count == 1 and not courses.exact:
+        return f"{text}, unless Kubernetes chooses otherwise among equals"
     return text if worst is likely else f"{text}, but can end otherwise: {ending(rollout, worst)}"
 
 

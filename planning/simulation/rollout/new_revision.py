@@ -30,7 +30,7 @@ class ReplacedPods:
     @property
     @sent
     def outcome(self) -> RolloutEnd | None:
-        """How the rollout ends where it ends worst; None if it is not simulated."""
+        """How the rollout ends, at worst of the courses taken; None if it is not simulated."""
         return None if self.rollout is None else self.rollout.outcome
 
     @property

@@ -429,7 +429,7 @@ export interface PodRevision {
 export interface ReplacedPods {
   /** How many there are. */
   pods: number;
-  /** How the rollout ends where it ends worst; null if it is not simulated. */
+  /** How the rollout ends, at worst of the courses taken; null if it is not simulated. */
   outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock" | null;
   /** The most pods that the rollout leaves pending; null if it is not simulated. */
   pending: number | null;
