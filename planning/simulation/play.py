@@ -69,6 +69,8 @@ MOST_EMPTY: Final = 100
 NOT_LOOKED_AT: Final = ("probes", "deadlines")
 #: What is assumed where objects change.
 ONE_BY_ONE: Final = "old and new pods become ready one after another"
+#: The same where other choices were not played, though there are some.
+FIRST_OF_EQUALS: Final = "of equal nodes, and of equal pods to delete, one is taken: others may end otherwise"
 
 
 class EventError(EvenkeelError):
@@ -515,7 +517,8 @@ class _Play:
             judged = tuple(each for each in workloads if _key(each.ref) in named)
         state, before = scenario.cluster, self._start.cluster
         not_played = [each.not_played for each in self._objects.done.values() if each.not_played]
-        rolled = any(each.rollout is not None for each in self._objects.done.values())
+        courses = [each.rollout.courses for each in self._objects.done.values() if each.rollout is not None]
+        one_way = branches is None and any(each.free for each in courses)
         return Outcome(
             kubernetes_version=played.context.kubernetes_version,
             complete=self._is_complete,
@@ -539,7 +542,11 @@ class _Play:
             steps=tuple(played.steps),
             nodes=self._nodes_outcome(),
             branches=branches,
-            assumed=(*((ONE_BY_ONE,) if rolled else ()), *not_played),
+            assumed=(
+                *((ONE_BY_ONE,) if courses else ()),
+                *((FIRST_OF_EQUALS,) if one_way else ()),
+                *not_played,
+            ),
             not_modeled=played.again.unmodeled,
             not_looked_at=NOT_LOOKED_AT,
             final=played.cluster,

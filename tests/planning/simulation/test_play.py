@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import yaml
 
 from planning.simulation.events import Event, NamedPod, TargetWorkload
 from planning.simulation.outcome import Cause, Did, ObjectChange
-from planning.simulation.play import EventError
+from planning.simulation.play import FIRST_OF_EQUALS, EventError
 from planning.simulation.played_cluster import cluster_of
 from planning.simulation.scenario import ClusterState
+from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_deployment, a_node, a_pod
 from tests.planning.autoscaled import groups, the_autoscaler
 from tests.planning.scenarios import a_state, losing, numbers, of, played, restarting, scaling
@@ -163,7 +165,7 @@ def test_what_comes_after_a_rollout() -> None:
 
     assert (2, 2, 6, 0) == numbers(lost, "web")
     assert (3, ("n1",)) == (of(lost, "web").lost, lost.nodes.lost)
-    assert lost.branches is None
+    assert (None, True) == (lost.branches, FIRST_OF_EQUALS in lost.assumed)
     assert (6, ObjectChange.RESTARTED) == (of(again, "web").updated, of(again, "web").change)
 
 
@@ -239,6 +241,21 @@ def test_pods_of_nodes_that_are_not_there() -> None:
     outcome = played(objects, workloads=())
 
     assert [(None, Did.BOUND, "shop/web-2", "n1")] == [step[:4] for step in outcome.steps]
+
+
+def test_pods_whose_objects_are_not_known() -> None:
+    """They are whose their labels say; what replaces them is made of that, or nothing is certain."""
+    web = a_deployment(cpu="1")
+    web["spec"]["replicas"] = 2
+    pods = its_pods(web, {"web-1": "n1", "web-2": "n2"})
+    objects = [a_node("n1", "a"), a_node("n2", "b"), *pods, another_pod("db-1", "n1")]
+    state = replace(a_state(objects), known=UNREAD_PODS)
+    alone = replace(state, workloads=a_state(objects[:2]).workloads)
+
+    assert (2, 1, 2, 0) == numbers(played(state, losing("a")), "web")
+    lost = played(alone, losing("a"))
+    assert (2, 1, 1, 0) == numbers(lost, "web")
+    assert (Cause.NOT_TRIED, 1) == (lost.verdict.cause, of(lost, "db").not_tried)
 
 
 def test_a_drain_that_its_budget_blocks() -> None:
