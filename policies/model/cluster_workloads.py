@@ -296,6 +296,11 @@ def _text(value: object) -> bytes:
     except TypeError:
         # An integer beyond 64 bits, which is read again as a float, or more levels than orjson writes.
         text = json.dumps(value, ensure_ascii=False).encode()
+        try:
+            orjson.loads(text)
+        except orjson.JSONDecodeError:
+            # From Python 3.12 on json writes more levels than orjson reads.
+            raise RecursionError from None
     return zlib.compress(text, _LEVEL)
 
 
