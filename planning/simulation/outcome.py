@@ -168,7 +168,8 @@ class Survival:
             return False
         taken, of = self.after.get(self.fullest or "", 0), self.left
         taken_before, of_before = self.before.get(self.fullest_before or "", 0), self.left_before
-        return taken * of_before > taken_before * of
+        # One pod alone always goes with its domain.
+        return taken + of > 1 and taken * of_before > taken_before * of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
