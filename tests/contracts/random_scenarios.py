@@ -158,9 +158,9 @@ class _Cluster:
             pod = a_pod(
                 name=pod_name, namespace=namespace, labels=labels | label, owner=owner, spec=deepcopy(spec)
             )
-            self._others.append(self._bound(pod, place))
             if kind == "StatefulSet" and workload["spec"].get("volumeClaimTemplates"):
                 self._add_claim(pod, place)
+            self._others.append(self._bound(pod, place))
         if self._maybe(0.35):
             self._others.append(self._budget(name, namespace, selector))
 
@@ -181,8 +181,10 @@ class _Cluster:
         name = f"data-{pod['metadata']['name']}"
         pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
         zone = next((self._zone(node) for node in self._nodes if node["metadata"]["name"] == place), "")
-        if place and zone:
-            self._others += [storage.a_claim(name, f"pv-{name}"), storage.a_volume(f"pv-{name}", name, zone)]
+        volume = f"pv-{name}" if place else ""
+        self._others.append(storage.a_claim(name, volume))
+        if volume:
+            self._others.append(storage.a_volume(volume, name, zone))
 
     @staticmethod
     def _zone(node: Object) -> str:

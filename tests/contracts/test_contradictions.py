@@ -144,18 +144,18 @@ def names_mean_nothing(case: Case) -> Iterator[str]:
         yield f"{[(name, one[name], two[name]) for name in one if one[name] != two[name]]}"
 
 
-def reading_more_decides(case: Case) -> Iterator[str]:
-    """A kind that was not read leaves a verdict undecided at most: what it says holds with the kind, too."""
+def reading_more_takes_nothing_back(case: Case) -> Iterator[str]:
+    """What holds though a kind was not read holds with it, too; what does not may."""
     known = {each.ref: each.verdict for each in played(case).workloads}
     for kind in _OPTIONAL:
         if not any(kind_of(obj) == kind for obj in case.items):
             continue
         for each in played(case, frozenset({kind})).workloads:
             less, more = each.verdict, known.get(each.ref, each.verdict)
-            if less.value is not None and less.value is not more.value:
+            if less.value and not more.value:
                 yield (
-                    f"without {LIST_NAMES[kind]} {each.ref} is {less.value} ({less.sentence}), "
-                    f"with them {more.value} ({more.sentence})"
+                    f"without {LIST_NAMES[kind]} {each.ref} holds ({less.sentence}), "
+                    f"with them it is {more.value} ({more.sentence})"
                 )
 
 
@@ -213,7 +213,7 @@ STATEMENTS: Final[Mapping[str, Statement]] = {
     for statement in (
         each_is_one_loss,
         names_mean_nothing,
-        reading_more_decides,
+        reading_more_takes_nothing_back,
         the_named_are_among_all,
         the_cluster_stays,
         numbers_add_up,
