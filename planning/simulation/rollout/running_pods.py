@@ -10,11 +10,14 @@ from typing import Final
 from planning.simulation.rollout.victims import Replica
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.fields import ErrorList
 from policies.model.controller_labels import REVISION_HASH, ordinal_of
 from policies.model.pod_template import RESTARTED_ANNOTATION
+from policies.model.storage_readers import read_claim_templates
 from policies.model.workload import Workload
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PlacementError, PreparedPod, prepare, read_workload
+from policies.scheduler.pod_claims import with_claims, with_known_claims
 
 #: Stands for the revision of pods that are placed before a rollout begins: none of it runs.
 PREVIOUS: Final = "previous"
@@ -122,9 +125,26 @@ def prepare_sample(
     pod["metadata"]["name"] = name
     try:
         # A pod of the cluster breaks no rule, whatever a request may.
-        return prepare(read_workload(pod, context), replace(context, tolerated=frozenset()))
+        prepared = prepare(read_workload(pod, context), replace(context, tolerated=frozenset()))
     except PlacementError:
         return None
+    return _with_own_claims(prepared, workload, name)
+
+
+def _with_own_claims(prepared: PreparedPod, workload: Workload, name: str) -> PreparedPod:
+    """Return a pod of a StatefulSet with the claims of its own name, not those of the pod that it is like."""
+    templates = read_claim_templates(workload.obj, ErrorList())
+    if not templates:
+        return prepared
+    pod, made = prepared.request.pod, tuple(f"{each.name}-{workload.name}-" for each in templates)
+    claims = tuple(
+        claim
+        for claim in pod.volumes.claims
+        if not (claim.name.startswith(made) and claim.name.rpartition("-")[2].isdecimal())
+    )
+    pod = pod._replace(claim_templates=templates, volumes=pod.volumes._replace(claims=claims))
+    pod = with_known_claims(with_claims(pod, name), prepared.cluster.storage)
+    return replace(prepared, request=replace(prepared.request, pod=pod))
 
 
 def _edited(workload: Workload, context: AdmissionContext, edits: Sequence[Edit]) -> Workload:
