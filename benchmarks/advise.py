@@ -32,7 +32,7 @@ def run() -> None:
             write_list(USUAL, file)
         pod.write_text(json.dumps(probe_pod()))
         workload.write_text(json.dumps(_deployment()))
-        reading, _, _ = timed("score", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
+        reading, _, _ = timed("explain", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
         print(f"Advice, {USUAL.nodes:,} nodes, {USUAL.pods:,} pods, {_REPLICAS} replicas:")
         print(f"  {'read the cluster, one verdict':<34}{reading:6.1f} s")
         for title, goal in _GOALS.items():

@@ -29,10 +29,18 @@ def run() -> None:
         with cluster.open("wb") as file:
             write_list(AUDITED, file)
         pod.write_text(json.dumps(probe_pod()))
-        reading, _, _ = timed("score", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
+        reading, _, _ = timed("explain", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
         audit, megabytes, answer = timed("audit", "--cluster", str(cluster), "-o", "json")
         upgrade, _, _ = timed(
-            "upgrade", "--from", "1.33", "--to", "1.36", "--cluster", str(cluster), "-o", "json"
+            "what-if",
+            "--release",
+            "1.36",
+            "--kubernetes-version",
+            "1.33",
+            "--cluster",
+            str(cluster),
+            "-o",
+            "json",
         )
     total = answer["total"]
     each = (audit - reading) / total * 1000

@@ -26,8 +26,6 @@ from planning.explain.score_answer import ScoreAnswer
 from planning.plan.json import PlanReport
 from planning.simulation.outcome import Outcome
 from planning.what_if.simulate_json import SimulateAnswer
-from planning.what_if.survive_json import SurviveAllAnswer, SurviveAnswer
-from planning.what_if.upgrade import DiffAnswer
 from policies.admission.preview_report import PolicyPreviewReport
 from policies.config.form import schema_file
 from policies.config.lint_config import LintConfig
@@ -63,7 +61,6 @@ _REPORTS: Final = (
         "Deletion costs of evenkeel audit",
         "deletion-costs/v1/deletion_costs.schema.json",
     ),
-    (DiffAnswer, "diff", "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),
     (ExplainAnswer, "explain", "An explanation of evenkeel explain", "explain.schema.json"),
     (LintReport, "lint", "A run of evenkeel lint", "lint/v1/lint.schema.json"),
     (PendingPodsAnswer, "pending", "Why pods are pending", "pending/v1/pending.schema.json"),
@@ -74,14 +71,7 @@ _REPORTS: Final = (
     (PolicyTestReport, "policy_test", "What evenkeel policy test finds", "policy-test-v1.json"),
     (RebalanceAnswer, "evictions", "Evictions of evenkeel audit", "evictions/v1/evictions.schema.json"),
     (ScoreAnswer, "score", "An answer of POST /v1/score", "score.schema.json"),
-    (SimulateAnswer, "simulate", "A simulation of evenkeel simulate", "simulate.schema.json"),
-    (SurviveAnswer, "survive", "An answer of evenkeel survive", "survive/v1/survive.schema.json"),
-    (
-        SurviveAllAnswer,
-        "survive_all",
-        "An answer of evenkeel survive --all",
-        "survive-all/v1/survive_all.schema.json",
-    ),
+    (SimulateAnswer, "simulate", "A simulation of evenkeel simulate --jsonl", "simulate.schema.json"),
     (Outcome, "what_if", "An outcome of evenkeel what-if", "what-if/v1/what_if.schema.json"),
 )
 

@@ -145,7 +145,7 @@ def _autoscaled(autoscaled: WithNewNodes) -> Iterator[RenderableType]:
     yield from autoscaled_text(autoscaled.scaled)
     if autoscaled.step.node is None and autoscaled.scaled.nodes:
         yield from section("Why it stays pending beside the new nodes", [sentence(autoscaled.step.message)])
-    yield from ("", Text("This is for one pod: evenkeel simulate --autoscale places all.", "dim"))
+    yield from ("", Text("This is for one pod: evenkeel what-if --autoscale places all.", "dim"))
 
 
 def _notices(result: SchedulingResult) -> Iterator[RenderableType]:

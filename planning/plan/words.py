@@ -246,7 +246,7 @@ def asides(run: PlanRun) -> Iterator[str]:
     unmodeled = sorted({name for workload in run.plan.workloads for name in workload.unmodeled})
     yield from _listed("Not modeled, so more pods may stay pending", unmodeled)
     if any(workload.outcome is not RolloutEnd.COMPLETE for workload in run.plan.workloads):
-        yield "Every step, and what would make a rollout complete: evenkeel rollout -f FILE"
+        yield "Every step, and what would make a rollout complete: evenkeel what-if -f FILE -o wide"
     if run.plan.workloads:
         yield f"Not looked at: {', '.join(not_looked_at(run.plan))}."
 

@@ -131,6 +131,12 @@ def _unknown(value: str, problem: str, what: str, names: Sequence[object]) -> st
     return f"Invalid value: {shown(value)}: {problem}; {there}"
 
 
+def _labeled(node: Node, label: LabeledNode) -> Node:
+    """Return a node with a label, or without it."""
+    labels = {key: value for key, value in node.labels.items() if key != label.key}
+    return node._replace(labels=labels if label.value is None else {**labels, label.key: label.value})
+
+
 class NodeChanges:
     """Lets events happen to the nodes of one cluster.
 
@@ -190,12 +196,8 @@ class NodeChanges:
                 self._change(tainted.node, lambda node: self._taint(node, tainted.taint), "node")
             case NodeEvent(untaint=UntaintedNode() as freed):
                 self._change(freed.node, lambda node: self._untaint(node, freed), "node")
-            case NodeEvent(label=LabeledNode(node=name, key=key, value=value)):
-                self._change(
-                    name,
-                    lambda node: self._simulation.put(node._replace(labels={**node.labels, key: value})),
-                    "node",
-                )
+            case NodeEvent(label=LabeledNode() as label):
+                self._change(label.node, lambda node: self._simulation.put(_labeled(node, label)), "node")
 
     def changed_nodes(self) -> list[ChangedNodes]:
         """Return the nodes that were changed or added and are there, those that are alike together."""

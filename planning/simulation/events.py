@@ -101,10 +101,12 @@ class NodeLabel(Received):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabeledNode(NodeLabel):
-    """A node that gets a label, in place of one of the same key."""
+class LabeledNode(Received):
+    """A node that gets a label, in place of one of the same key, or loses it."""
 
     node: Name  #: The node.
+    key: Name  #: The key of the label.
+    value: str | None = None  #: Its value; absent to remove it.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,6 +72,8 @@ _ORDER: Final = list(Cause)
 _FALSE: Final = frozenset(_ORDER[: _ORDER.index(Cause.INTERRUPTED) + 1])
 _UNDECIDED: Final = frozenset({Cause.NOT_READ, Cause.NOT_TRIED, Cause.STOPPED})
 _WARNINGS: Final = frozenset({Cause.NEEDS_NODES, Cause.ONE_DOMAIN, Cause.ABOVE_MAX_SKEW, Cause.NOT_RECREATED})
+#: The causes that may be too much: others say that nothing is wrong, or that nothing is known.
+FAILING: Final = tuple(cause for cause in Cause if cause.holds is not None and cause is not Cause.FITS)
 #: The position of each cause, the worst first.
 RANK: Final[Mapping[Cause, int]] = {cause: position for position, cause in enumerate(Cause)}
 

@@ -92,6 +92,9 @@ def _words(event: NodeEvent) -> tuple[str, str]:
             return f"{node} gets {given}", f"{given} of {node}"
         case NodeEvent(label=LabeledNode() as label):
             node, given = one_line(label.node), f"the label {one_line(f'{label.key}={label.value}')}"
+            if label.value is None:
+                taken = f"the label {one_line(label.key)}"
+                return f"{node} loses {taken}", f"the removal of {taken} of {node}"
             return f"{node} gets {given}", f"{given} of {node}"
         case NodeEvent(untaint=UntaintedNode() as freed):
             node, taken = one_line(freed.node), f"the taint {one_line(freed.taints)}"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from math import ceil
 from typing import Final
 
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
-from rich.table import Column, Table
 from rich.text import Text
 
 from planning.text.words import domain_name
-from policies.manifests.words import IN_TABLE, ON_LINE, more, plural
-from policies.reports.terminal import both_ends, numbers, plain_table
+from policies.manifests.words import ON_LINE, more, plural
 
 #: Columns of the longest bar, and of the longest in a narrow terminal.
 LONGEST_BAR: Final = 20
@@ -46,28 +42,6 @@ class Bar:
     def _columns(self, console: Console) -> int:
         room = min(max(console.width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
         return ceil(self.share * room)
-
-
-def domain_table(titles: Iterable[str], columns: Sequence[Mapping[str, int]], *, shown: int) -> Table:
-    """Return how many pods each domain has one time after another; of many, how many domains are alike.
-
-    Args:
-        titles: Of the times.
-        columns: The pods of each domain, by time; the domains are those of the last.
-        shown: The time that bars show; the longest bar is that of the fullest domain of the last time.
-    """
-    # A domain that came with new nodes had no pods before.
-    rows = {value: tuple(column.get(value, 0) for column in columns) for value in columns[-1]}
-    few = len(rows) <= IN_TABLE
-    lines = [(domain_name(value), row) for value, row in rows.items()]
-    if not few:
-        alike = sorted(Counter(rows.values()).items(), key=lambda entry: entry[0][::-1], reverse=True)
-        lines = [(f"{count:,}", row) for row, count in alike]
-    table = plain_table("DOMAIN" if few else "DOMAINS", *numbers(*titles), Column("", no_wrap=True))
-    fullest = max(columns[-1].values()) or 1
-    for name, row in chain(*both_ends(lines, IN_TABLE)):
-        table.add_row(name, *(f"{count:,}" for count in row), Bar(row[shown] / fullest))
-    return table
 
 
 #: Entries of the line; those of domains that change come first.

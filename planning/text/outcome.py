@@ -39,6 +39,9 @@ MOST_ROWS: Final = 6
 MOST_DOMAINS: Final = 5
 #: Suggestions that are shown.
 MOST_SUGGESTIONS: Final = 3
+#: What kinds that were not read are about, as people call it; that of all others.
+_GROUPS: Final = {"poddisruptionbudgets": "budgets", "priorityclasses": "priority classes"}
+_VOLUMES: Final = "volumes"
 #: The causes whose pods have no node.
 _WITHOUT_NODE: Final = frozenset({Cause.DOWN, Cause.DEADLOCK, Cause.PENDING})
 
@@ -131,7 +134,7 @@ def counts_table(workloads: Sequence[WorkloadOutcome], *, most: int = MOST_ROWS)
             *([f"{found.lowest:,}"] if with_lowest else []), after,
             *([_number(found.updated)] if with_updated else []),
             *([f"{found.on_new_nodes:,}"] if with_new else []),
-            _pending(found),
+            _pending(found, names=not several),
         )  # fmt: skip
     return table
 
@@ -140,11 +143,11 @@ def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
 
 
-def _pending(found: WorkloadOutcome) -> str:
+def _pending(found: WorkloadOutcome, *, names: bool) -> str:
     """Return how many pods have no node, which, and how many had none before."""
     text = f"{found.pending:,}"
     verdict = found.verdict
-    if found.pending and verdict.cause in _WITHOUT_NODE and verdict.pods:
+    if names and found.pending and verdict.cause in _WITHOUT_NODE and verdict.pods:
         text += f": {listed((name.rpartition('/')[2] for name in verdict.pods), IN_PHRASE)}"
     if found.pending_before != found.pending:
         text += f" ({found.pending_before:,} before)"
@@ -175,9 +178,10 @@ def survival_table(
     one = rows[0][0] if not several else None
     left = f"LEFT OF {one.wanted:,}" if one is not None and one.wanted is not None else "LEFT"
     titles = ["IF IT GOES", "PODS IN", "FULLEST", left]
-    table = plain_table(
-        *(["WORKLOAD"] if several else []), *(Column(each, no_wrap=True) for each in titles), ""
-    )
+    with_domains = wide or not several
+    columns = (Column(each, no_wrap=True) for each in titles)
+    last = [""] if with_domains else []
+    table = plain_table(*(["WORKLOAD"] if several else []), *columns, *last)
     for found, each in rows if wide else rows[:most]:
         worse = each.stops or each.takes_more
         color = style(Cause.ONE_DOMAIN) if worse else ""
@@ -187,7 +191,7 @@ def survival_table(
             _domains_with_pods(each),
             _fullest(each),
             Text(f"{_change(each.left_before, each.left)}{f' {WARNING}' if worse else ''}", color),
-            _by_domain(each, wide=wide),
+            *([_by_domain(each, wide=wide)] if with_domains else []),
         )
     return table
 
@@ -341,7 +345,7 @@ def basis_line(outcome: Outcome, source: str) -> str:
 
 def left_out_line(outcome: Outcome) -> str:
     """Return what was not read, tried or modeled, and what was assumed; empty without any of these."""
-    unread = outcome.scenario.cluster.unread
+    unread = dict.fromkeys(_GROUPS.get(kind, _VOLUMES) for kind in outcome.scenario.cluster.unread)
     parts = [
         f"Not read: {listed(unread, ON_LINE)}." if unread else "",
         "" if outcome.complete else "Not everything was played to its end.",

@@ -7,9 +7,6 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from rich.table import Table
-from rich.text import Text
-
 from planning.simulation.recovery import DisplacedPod
 from planning.simulation.rollout.courses import Course, PodAction, RolloutStep
 from planning.simulation.rollout.rollout import Rollout
@@ -180,8 +177,6 @@ def suggestion_cost(suggestion: RolloutSuggestion) -> str:
 
 #: Steps that alternate between two kinds from which on they share a line.
 LEAST_ALTERNATING: Final = 8
-#: Columns of the numbers of steps.
-NUMBERS: Final = 7
 
 
 class TraceLine(NamedTuple):
@@ -220,18 +215,6 @@ def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[Trace
         )
         start += size
         number += len(same)
-
-
-def trace_table(line: TraceLine) -> Table:
-    """Return a line with its numbers in a column of their own."""
-    text = Text(line.text)
-    if line.pending:
-        text.append(", pending", "red")
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, justify="right", min_width=NUMBERS)
-    grid.add_column(overflow="fold")
-    grid.add_row(line.numbers, text)
-    return grid
 
 
 def _kind(step: RolloutStep) -> tuple[PodAction, bool, bool]:

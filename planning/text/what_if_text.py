@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from planning.simulation.recovery import DisplacedPod, PodOutcome
-from planning.simulation.what_if import DomainStages, WhatIf
-from planning.text.words import constraint_title, domain_name, end_of_evicted, lost_volumes_text
+from planning.text.words import end_of_evicted, lost_volumes_text
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, listed, plural
-from policies.reports.terminal import add_rows, indented, item, numbers, plain_table, section, sentence
-
-
-def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
-    """Yield the outcome for the pods that lost their node.
-
-    Args:
-        happened: What to report.
-        policy: The policy that gave the workload's constraints; None if none did.
-    """
-    recovery = happened.recovery
-    yield from section("What the actions change", _summary(happened))
-    for stages in happened.domains:
-        yield ""
-        yield item(stages.constraint + 1, constraint_title(stages.applied, policy))
-        yield indented(_domains(stages))
-    yield from displaced_text(recovery.displaced)
-    if not recovery.complete:
-        text = (
-            "The objects of some pods are not known: they are not scheduled again and take no room; a drain "
-            "evicts them, and they tolerate every taint."
-        )
-        yield from ("", Text(text, "yellow"))
-    if recovery.disruption.added:
-        yield from ("", Text("New nodes are empty: pods of DaemonSets are not started on them.", "yellow"))
+from policies.reports.terminal import add_rows, plain_table, section, sentence
 
 
 def displaced_text(displaced: Sequence[DisplacedPod]) -> Iterator[RenderableType]:
@@ -70,45 +44,6 @@ def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[
     table = plain_table("POD", "FROM", "FOR", "THEN")
     add_rows(table, (tuple(map(one_line, row)) for row in rows))
     yield from section(f"What is evicted for pods of higher priority{when}", [table])
-
-
-def _summary(happened: WhatIf) -> Iterator[RenderableType]:
-    disruption, displaced = happened.recovery.disruption, happened.recovery.displaced
-    if disruption.lost:
-        yield Text(f"Lost: {plural(len(disruption.lost), 'node')}: {listed(disruption.lost)}")
-    if disruption.added:
-        yield Text(f"Added: {plural(len(disruption.added), 'node')}: {listed(disruption.added)}")
-    counted = numbers("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED")
-    table = plain_table("PODS", *counted)
-    own = [entry for entry in displaced if entry.workload is not None]
-    others = [entry for entry in displaced if entry.workload is None]
-    own_stayed = happened.own_stayed
-    if own_stayed is not None:
-        table.add_row("of the workload", f"{own_stayed:,}", *_counts(own))
-    table.add_row("others", f"{happened.stayed - (own_stayed or 0):,}", *_counts(others))
-    yield table
-
-
-def _counts(displaced: list[DisplacedPod]) -> Iterator[str]:
-    yield f"{len(displaced):,}"
-    for outcome in PodOutcome:
-        yield f"{sum(entry.outcome is outcome for entry in displaced):,}"
-
-
-def _domains(stages: DomainStages) -> Table:
-    """Return the matching pods of each domain; of many domains, those that change."""
-    columns = (stages.before, stages.disrupted, stages.recovered)
-    values = sorted({value for column in columns for value in column})
-    if len(values) > IN_TABLE:
-        values = [value for value in values if len({column.get(value) for column in columns}) > 1]
-    table = plain_table("DOMAIN", *numbers("BEFORE", "AFTER THE ACTIONS", "RECOVERED"))
-    return add_rows(
-        table, ((domain_name(value), *(_count(column, value) for column in columns)) for value in values)
-    )
-
-
-def _count(column: Mapping[str, int], value: str) -> str:
-    return f"{column[value]:,}" if value in column else "gone"
 
 
 def _move(entry: DisplacedPod) -> tuple[str, ...]:

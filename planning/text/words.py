@@ -78,7 +78,7 @@ def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> 
 def rolled_out(rollout: Rollout) -> str:
     """Return how a rollout ends in an answer that is about something else."""
     evicts = evictions_text(rollout.courses.worst.evicted)
-    return f"{endings(rollout)}{evicts and f'; {evicts}'} (see evenkeel rollout)"
+    return f"{endings(rollout)}{evicts and f'; {evicts}'} (see evenkeel what-if)"
 
 
 def endings(rollout: Rollout) -> str:

@@ -6,27 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from rich.console import RenderableType
-from rich.table import Column, Table
-from rich.text import Text
-
 from planning.simulation.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
 from planning.simulation.survive.damage import Damage, DomainImpact, WorkloadDamage
 from planning.text.autoscale_text import new_node_lines, uncounted_note
-from planning.text.words import domain_name, lost_volumes_text, unmodeled_note
+from planning.text.words import domain_name, unmodeled_note
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_MESSAGE, IN_TABLE, ON_SCREEN, listed, more, object_title, plural
-from policies.model.topology_keys import domain_noun
-from policies.reports import markdown
-from policies.reports.terminal import (
-    VERDICT_STYLES,
-    add_rows,
-    numbers,
-    plain_table,
-    print_all,
-    section,
-    sentence,
-)
+from policies.manifests.words import IN_MESSAGE, listed, plural
 
 
 def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
@@ -40,37 +25,6 @@ def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
             return f"The cluster survives {what}{f': {found}' if found else ''}."
         case False:
             return f"The cluster does not survive {what}: {found}."
-    return f"No verdict on {what}: {_why_open(report)}."
-
-
-def any_loss(key: str, *, unreachable: bool) -> str:
-    """Return the loss of any one domain, as a sentence without its end.
-
-    >>> any_loss("topology.kubernetes.io/zone", unreachable=False)
-    'a zone is lost'
-    """
-    return f"{domain_noun(one_line(key))} is {'unreachable' if unreachable else 'lost'}"
-
-
-def verdict(report: ClusterSurvivalReport) -> str:
-    """Return the verdict on losses, in one sentence."""
-    domains, worst = report.impacts, report.worst
-    key = one_line(report.key)
-    if len(domains) == 1:
-        what = f"the loss of {domain_name(domains[0].domain)} ({key})"
-        lead = ""
-    else:
-        what = f"the loss of any one of {plural(len(domains), 'domain')} of {key}"
-        lead = "" if worst is None else f"; the worst is {domain_name(worst.impact.domain)}"
-    found = "" if worst is None else damage(worst)
-    match report.verdict:
-        case True:
-            return f"The cluster survives {what}{f'{lead}: {found}' if found else ''}."
-        case False:
-            if len(domains) > 1:
-                failed = sum(report.survives(loss) is False for loss in report.losses)
-                what = f"the loss of {failed:,} of {plural(len(domains), 'domain')} of {key}"
-            return f"The cluster does not survive {what}{lead}: {found}."
     return f"No verdict on {what}: {_why_open(report)}."
 
 
@@ -184,101 +138,7 @@ def _workloads(report: ClusterSurvivalReport) -> Iterable[WorkloadDamage]:
     return chain.from_iterable(loss.workloads for loss in report.losses)
 
 
-#: Messages of the scheduler that are repeated.
-MOST_MESSAGES: Final = 3
 #: The note on verdicts of losses whose nodes do not stay.
 REMOVED_NODES: Final = (
     "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
 )
-#: A number that is not known.
-UNKNOWN: Final = "?"
-
-
-def render(report: ClusterSurvivalReport, *, width: int, color: bool) -> str:
-    """Return the report as text, as ``print_all`` does."""
-    return print_all(_parts(report), width=width, color=color)
-
-
-def render_markdown(report: ClusterSurvivalReport) -> str:
-    """Return the report for the summary of a CI job or a comment."""
-    _, *parts = _parts(report)
-    return markdown.render(verdict(report), verdict=report.verdict, parts=parts)
-
-
-def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:
-    yield Text(verdict(report), VERDICT_STYLES[report.verdict])
-    size = f"{plural(report.nodes, 'node')}, {plural(report.pods, 'pod')}"
-    yield Text(f"{size} (Kubernetes {report.version}); not survived: {report.fail_on} or worse")
-    yield from section("Losses, worst first, and how many workloads have each damage", [_losses(report)])
-    worst = report.worst
-    if worst is not None:
-        damaged = [each for each in worst.workloads if each.damages]
-        if damaged:
-            title = f"Workloads without {domain_name(worst.impact.domain)}, worst first"
-            table = plain_table("WORKLOAD", *numbers("BEFORE", "RIGHT AFTER", "IN THE END"), "DAMAGE")
-            yield from section(
-                title, [add_rows(table, map(_workload, damaged), most=ON_SCREEN, noun="workload")]
-            )
-        yield from _messages(worst)
-        if worst.autoscaled is not None:
-            title = f"If {worst.autoscaled.scaled.autoscaler} adds nodes"
-            yield from section(title, map(Text, new_nodes(worst)))
-    yield ""
-    yield from (Text(line, "yellow") for line in notes(report))
-
-
-def _losses(report: ClusterSurvivalReport) -> Table:
-    of_damages = (each.replace("-", " ").upper() for each in Damage)
-    titles = ["NODES", "PODS", "WORKLOADS", "PENDING PODS", *of_damages]
-    table = plain_table("LOST", *numbers(*titles), Column("SURVIVED"))
-    tried = sorted(report.losses, key=lambda loss: loss.rank)
-    for loss in tried[:IN_TABLE]:
-        gone, pending = loss.impact, loss.pending if loss.complete else None
-        counts = [gone.nodes, gone.pods, gone.workloads, pending, *report.counts(loss).values()]
-        cells = (UNKNOWN if number is None else f"{number:,}" for number in counts)
-        table.add_row(domain_name(gone.domain), *cells, _survived(report, loss))
-    seen = {loss.impact.domain for loss in tried}
-    open_ones = [gone for gone in report.impacts if gone.domain not in seen]
-    room = max(IN_TABLE - len(tried), 0)
-    for gone in open_ones[:room]:
-        known = [f"{number:,}" for number in (gone.nodes, gone.pods, gone.workloads)]
-        unknown = [UNKNOWN] * (len(titles) - len(known))
-        table.add_row(domain_name(gone.domain), *known, *unknown, "not tried")
-    if (rest := len(report.impacts) - IN_TABLE) > 0:
-        table.add_row(more(rest))
-    return table
-
-
-def why_open(loss: ClusterLoss) -> str:
-    """Return why a loss has no verdict."""
-    return "not judged" if loss.complete else "not finished"
-
-
-def _survived(report: ClusterSurvivalReport, loss: ClusterLoss) -> Text:
-    survives = report.survives(loss)
-    if survives is None:
-        return Text(why_open(loss), "yellow")
-    return Text("yes", "green") if survives else Text("no", "red")
-
-
-def _workload(found: WorkloadDamage) -> tuple[str, ...]:
-    counts = (f"{number:,}" for number in (found.before, found.left, found.running))
-    return object_title(found.ref.kind, found.ref.namespace, found.ref.name), *counts, about(found)
-
-
-def _messages(loss: ClusterLoss) -> Iterator[RenderableType]:
-    """Yield the scheduler's words on pods that stay pending, those of the worst workloads."""
-    by_message: dict[str, WorkloadDamage] = {}
-    for each in loss.workloads:
-        if each.message:
-            by_message.setdefault(each.message, each)
-    if not by_message:
-        return
-    yield from section("Why pods stay pending", ())
-    for message, each in list(by_message.items())[:MOST_MESSAGES]:
-        yield Text(f"{object_title(each.ref.kind, each.ref.namespace, each.ref.name)}:")
-        yield sentence(message)
-    if (rest := len(by_message) - MOST_MESSAGES) > 0:
-        yield Text(f"and {plural(rest, 'other message')}")
-    lost = (volume for each in loss.workloads for volume in each.lost_volumes)
-    yield from map(Text, lost_volumes_text(lost))

@@ -83,6 +83,8 @@ def parts(outcome: Outcome, *, wide: bool = False) -> Iterator[RenderableType]:
         yield _releases(outcome)
     else:
         yield from _played(outcome, wide=wide)
+    if outcome.verdict.cause is Cause.REFUSED:
+        yield Text(_message(outcome.verdict))
     yield from nodes_lines(outcome.nodes)
     yield from why_lines(outcome.workloads)
     if wide:

@@ -94,7 +94,7 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     SkipReason.TOOL_FAILED: _EXCLUDED,
     (SkipReason.TOOL_FAILED, SourceKind.CHART): _VALUES,
     SkipReason.TOOL_MISSING: "install it",
-    SkipReason.UNDECIDED: "simulate it alone, with evenkeel simulate --autoscale",
+    SkipReason.UNDECIDED: "play it alone, with evenkeel what-if --autoscale",
     SkipReason.UNKNOWN_SCHEDULER: "give that configuration if it is a profile of kube-scheduler",
     SkipReason.UNREADABLE: _EXCLUDED,
     SkipReason.UNSUPPORTED: _EXCLUDED,

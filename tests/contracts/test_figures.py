@@ -19,11 +19,9 @@ from docs.generator.releases import _flags
 from planning.advise import advise, goal_simulator
 from planning.audit import deletion_costs, rebalance
 from planning.autoscaler import node_group, scale_up
-from planning.simulation import limits, recovery, replicas, scale_down, scale_ups
+from planning.simulation import limits, replicas, scale_down, scale_ups
 from planning.simulation.rollout import courses
-from planning.simulation.suggestions import outvoted, rollout_suggestions, survive_suggestions
-from planning.simulation.survive import survive
-from planning.what_if import simulate_json
+from planning.simulation.suggestions import outvoted
 from policies.admission import decision, review_cost
 from policies.config import policy_resource, policy_validation
 from policies.emit.cel import LIMITS, MAX_CHARACTERS
@@ -39,7 +37,7 @@ from webhook.http.authorization import authorizer
 from webhook.http.authorization.token_reviewer import Result
 from webhook.lint import git_revision, gitignore, tool_limits
 from webhook.requests import audit as audit_request
-from webhook.requests.placement import COURSES, PodLimit
+from webhook.requests.placement import PodLimit
 from webhook.settings import Settings
 from webhook.skew import controller as skew
 from webhook.skew import event_writer
@@ -155,15 +153,6 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/policies.md", "looks for N s at most", [state.LONGEST_PREVIEW_S]),
     ("docs/audit.md", "Up to N evictions are tried", [rebalance.MOST_TRIED]),
     ("docs/audit.md", "unless N choices were tried", [deletion_costs.MOST_TRIED]),
-    ("docs/rollouts.md", "most N, and three that work", [rollout_suggestions.MOST_TRIED]),
-    ("docs/rollouts.md", "these are few (at most N)", [courses.MOST_COURSES]),
-    ("docs/rollouts.md", "At most N replicas are rolled out", [limits.MOST_ROLLED_OUT]),
-    (
-        "docs/rollouts.md",
-        "on large clusters (N with N nodes)",
-        [PodLimit(5_000).most // COURSES, 5_000],
-    ),
-    ("docs/rollouts.md", "of more than N steps both ends", [simulate_json.MOST_TRACED]),
     ("docs/scheduling-model.md", "takes at most N evaluations", [outvoted.MOST_EVALUATIONS]),
     ("docs/security.md", "have N counted steps together", [review_cost.MAX_STEPS]),
     (
@@ -189,14 +178,13 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/security.md", "holds it for N generated forms", [4 * test_forms.FORMS]),
     ("docs/security.md", "tries N requests, of every user", [sum(1 for _ in test_owners.requests())]),
     ("docs/security.md", "about two clusters for N objects", [sum(1 for _ in test_strangers.bodies())]),
-    ("docs/simulate.md", "At most N pods of other workloads", [recovery.MOST_OTHERS]),
     ("docs/reference/machine-forms.md", "with N nodes these are N, all runs", [5_000, PodLimit(5_000).most]),
-    ("docs/survive.md", "after the worst loss; at most N are tried", [survive.MOST_MARGIN]),
-    ("docs/survive.md", "if there are at most N domains", [survive_suggestions.MOST_LOSSES]),
     ("docs/ui.md", "The next reading comes N s after the last", [readings._SOONEST_S]),
     ("docs/ui.md", "may take N s of processor time", [readings.PROCESSOR_S]),
     ("docs/ui.md", "up to N nodes", [background_audit.MOST_SENT]),
     ("docs/ui.md", "more than N MiB is refused", [embedded.MOST_BYTES / MIB]),
+    ("docs/what-if.md", "these are few (at most N)", [courses.MOST_COURSES]),
+    ("docs/what-if.md", "At most N replicas of a workload are rolled out", [limits.MOST_ROLLED_OUT]),
     ("docs/decisions/admission.md", "three texts of N characters", [decision.MAX_WARNING_LENGTH]),
     (
         "docs/decisions/installation.md",

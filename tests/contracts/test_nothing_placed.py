@@ -23,18 +23,14 @@ Object = dict[str, Any]
 PLACING: Final = (
     ("explain",),
     ("explain", "-o", "scores"),
-    ("simulate",),
-    ("rollout",),
-    ("scale", "--replicas", "5"),
     ("what-if", "--lose", "zone=a"),
-    ("survive", "zone"),
     ("advise", "--lose-at-most", "1/2"),
 )
 #: Commands on every workload of a cluster, as green as they can be.
 WHOLE: Final = (
     ("audit", "--fail-on", "never"),
-    ("upgrade", "--from", "1.27", "--to", "1.36"),
-    ("survive", "zone", "--all", "--fail-on", "never"),
+    ("what-if", "--lose-each", "zone", "--fail-on", "never"),
+    ("what-if", "--release", "1.37", "--fail-on", "never"),
 )
 
 _DEPLOYMENT: Final = a_workload(spec={"topologySpreadConstraints": [a_constraint()]}, labels={"app": "web"})

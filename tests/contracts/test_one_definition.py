@@ -27,7 +27,7 @@ from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workloa
 from tests.policies.scheduler.clusters import an_index
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_client
-from webhook.cli import advise, audit, explain, plan, scale, simulate, survive, what_if
+from webhook.cli import advise, audit, explain, plan, what_if
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families
 
 Object = dict[str, Any]
@@ -165,41 +165,28 @@ def _explain(case: Case) -> Said:
     return _explained(case, case.run(explain.command, *WEB))
 
 
-def _simulate(case: Case) -> Said:
-    answer = case.run(simulate.command, *WEB, "--pods", "2", "--runs", "3")
-    yield from _changed(case, answer["domains"], "before")
-    for position, found in enumerate(answer["runs"]["domains"]):
-        skews = {each["skew"] for each in found["skews"]}
-        yield "skew among those of the runs", answer["domains"][position]["skew"] in skews, True
-
-
 def _what_if(case: Case) -> Said:
-    answer = case.run(what_if.command, *WEB, "--pods", "2", "--cordon", "n0")
-    for position, found in enumerate(answer["whatIf"]["domains"]):
-        yield "counts", found["before"], case.counts[position]
-        yield "counts after a cordon", found["recovered"], case.counts[position]
+    found = case.run(what_if.command, *WEB, "--cordon", "n0")["workloads"][0]
+    yield "running", (found["before"], found["after"]), (case.replicas, case.replicas)
+    for position, each in enumerate(found["constraints"]):
+        yield "counts", each["before"], case.counts[position]
+        yield "counts after a cordon", each["after"], case.counts[position]
         for name in ("skewBefore", "skew"):
-            yield name, found[name], case.skew(position, case.counts[position])
+            yield name, each[name], case.skew(position, case.counts[position])
+    for each in found["survival"]:
+        counts = case.counts[(ZONE, HOSTNAME).index(each["topologyKey"])]
+        yield "left", each["left"], case.replicas - max(counts.values())
 
 
-def _scale(case: Case) -> Said:
-    return _rolled(case, case.run(scale.command, *WEB, "--replicas", str(case.replicas)))
-
-
-def _survive(case: Case) -> Said:
-    answer = case.run(survive.command, ZONE, *WEB)
-    yield "running", answer["workloads"][0]["running"], case.replicas
-    lost = {found["domain"]: found["workloads"][0]["displaced"] for found in answer["losses"]}
+def _lose_each(case: Case) -> Said:
+    answer = case.run(what_if.command, *WEB, "--lose-each", "zone")
+    lost = {
+        each["scenario"]["events"][-1]["lose"]["value"]: sum(
+            found["lost"] for found in each["workloads"] if found["name"] == "web"
+        )
+        for each in answer["outcomes"]
+    }
     yield "counts", lost, case.counts[0]
-
-
-def _survive_all(case: Case) -> Said:
-    answer = case.run(survive.command, ZONE, "--all")
-    hit = {found["domain"]: found["result"]["workloads"] for found in answer["losses"]}
-    yield "domains", sorted(hit), sorted(case.counts[0])
-    yield "counts", {zone: found[0]["lost"] if found else 0 for zone, found in hit.items()}, case.counts[0]
-    running = {each["runningBefore"] for found in hit.values() for each in found}
-    yield "running", running, {case.replicas}
 
 
 def _plan(case: Case) -> Said:
@@ -265,8 +252,7 @@ def _page(case: Case) -> Said:
 @pytest.mark.parametrize(
     "says",
     [
-        _explain, _simulate, _what_if, _scale, _survive, _survive_all, _plan, _audit, _rebalance,
-        _deletion_costs, _advise, _metrics, _page,
+        _explain, _what_if, _lose_each, _plan, _audit, _rebalance, _deletion_costs, _advise, _metrics, _page,
     ],
 )  # fmt: skip
 def test_numbers_are_those_of_the_plain_count(

@@ -77,6 +77,12 @@ def _simulated(answer: Mapping[str, Any]) -> Said:
     )
 
 
+def _played(answer: Mapping[str, Any]) -> Said:
+    found = next(each for each in answer["workloads"] if each["name"] == "web")
+    updated = found["after"] if found["updated"] is None else found["updated"]
+    return Said(answer["verdict"]["value"], (updated, found["wanted"]), found["pending"])
+
+
 def _after_nothing(answer: Mapping[str, Any]) -> Said:
     return Said(None, None, answer["ends"]["pending"])
 
@@ -134,10 +140,8 @@ def _page(
 
 #: Everything that says what becomes of a changed workload.
 DOORS: Final[Mapping[str, Door]] = {
-    "rollout": _command(_simulated, "rollout"),
+    "what-if": _command(_played, "what-if", "--fail-on", "waits-for-deletion"),
     "explain": _command(_explained, "explain"),
-    "simulate": _command(_simulated, "simulate"),
-    "what-if": _command(_after_nothing, "what-if", "--uncordon", "n0"),
     "plan": _command(_planned, "plan"),
     "/v1/explain": _route(_explained, "/v1/explain"),
     "/v1/simulate": _route(_simulated, "/v1/simulate"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import cast
 
 import jsonschema
 import pytest
@@ -17,19 +16,15 @@ from planning.audit import evictions_text as evictions
 from planning.audit import json as audit_json
 from planning.explain import json as explain_json
 from planning.explain import score_json
-from planning.simulation.rollout.simulated_rollout import SimulatedRollout
-from planning.what_if import simulate_json, survive_json, upgrade
+from planning.what_if import simulate_json
+from policies.manifests.wire import dumps
 from tests.builders import a_constraint, a_pod
 from tests.planning.advise.advices import advices
 from tests.planning.audit.audits import an_audit_run
 from tests.planning.audit.rebalances import rebalances, scale_downs
 from tests.planning.explain.explanations import UNEVEN, a_spread_pod, an_explanation
-from tests.planning.simulation.release_diffs import a_release_diff
-from tests.planning.simulation.survive.cluster_losses import a_mixed_report
 from tests.planning.verdicts import a_placement
-from tests.planning.what_if.survivals import a_deployment, a_mixed_survival, a_survival
-from tests.planning.what_if.test_rollout_text import ROLLOUTS
-from tests.planning.what_if.test_survive_cluster_reports import an_ended_report
+from tests.planning.what_if.outcomes import OUTCOMES
 from tests.planning.what_if.what_ifs import a_large_loss, a_loss, an_addition
 
 #: Forms whose answers are compared with them in the tests of what writes them.
@@ -49,7 +44,6 @@ ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
     "planning/schemas/advise.schema.json": lambda: map(advise_json.render, advices()),
     "planning/schemas/deletion_costs.schema.json": lambda: map(deletion_costs.render_json, scale_downs()),
     "planning/schemas/audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
-    "planning/schemas/diff.schema.json": lambda: [upgrade.render_json(a_release_diff())],
     "planning/schemas/explain.schema.json": lambda: [
         explain_json.render(an_explanation(a_spread_pod(a_constraint()), *UNEVEN)),
         explain_json.render(an_explanation(a_pod())),
@@ -60,20 +54,9 @@ ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
         score_json.render(a_placement(a_pod(), *UNEVEN)),
     ],
     "planning/schemas/simulate.schema.json": lambda: [
-        *(simulate_json.render(each) for each in (a_loss(), an_addition(), a_large_loss())),
-        *(
-            simulate_json.render(cast("Callable[[], SimulatedRollout]", case.values[1])())
-            for case in ROLLOUTS
-        ),
+        simulate_json.render(each) for each in (a_loss(), an_addition(), a_large_loss())
     ],
-    "planning/schemas/survive_all.schema.json": lambda: [
-        survive_json.render_cluster(a_mixed_report()),
-        survive_json.render_cluster(an_ended_report()),
-    ],
-    "planning/schemas/survive.schema.json": lambda: [
-        survive_json.render(a_mixed_survival()),
-        survive_json.render(a_survival(a_deployment(), tried=1)),
-    ],
+    "planning/schemas/what_if.schema.json": lambda: [dumps(make()) for make in OUTCOMES.values()],
 }
 
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from planning.audit import audit as audit_audit
 from planning.audit import words as audit_words
-from planning.text import actions
-from planning.what_if import survive_cluster_text as cluster_text
 from policies.model import workload_ref
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.options import HTML
@@ -19,10 +14,6 @@ from webhook.cli.terminal import MANY_NODES, progress
 if TYPE_CHECKING:
     from planning.audit.run import AuditRun
     from planning.audit.workload_audit import WorkloadAudit
-    from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
-    from planning.simulation.survive.cluster_survival import ClusterSurvival, Disrupted
-    from planning.simulation.survive.damage import Damage
-    from planning.simulation.survive.loss import LossOptions
     from webhook.cli.cluster_workloads import ReadCluster
     from webhook.cli.placement_options import PlacementOptions
     from webhook.ui import recording
@@ -75,48 +66,6 @@ class RecordedCluster:
             verdict=next(audit_words.summary(run)),
         )
 
-    def lost(self, survival: ClusterSurvival, done: Disrupted, fail_on: Damage) -> None:
-        """Record the loss of one domain."""
-        report = survival.report([done.loss], fail_on=fail_on, unread=self._read.unread, stopped=False)
-        self._made.loss(done, replace(report, impacts=(done.loss.impact,)))
-
-    def print_losses(self, report: ClusterSurvivalReport, options: LossOptions) -> None:
-        """Print losses, opened at the only one, or at the list of all."""
-        from webhook.ui import recording
-
-        audits = self._audit()
-        if options.domain is None:
-            # The answer on a single loss has its own.
-            self._made.withheld += cluster_text.notes(report)
-            action = cluster_text.any_loss(options.key, unreachable=options.unreachable)
-        else:
-            action = actions.action_text(
-                recording.lost(options.key, options.domain, unreachable=options.unreachable)
-            )
-        hit = sorted(
-            chain.from_iterable(loss.workloads for loss in report.losses), key=lambda each: each.rank
-        )
-        self._print(
-            recording.loss_view(options.key, options.domain, unreachable=options.unreachable),
-            chain((each.ref for each in hit), map(_ref, audits)),
-            title="Cluster",
-            action=action,
-            verdict=cluster_text.verdict(report),
-        )
-
-    def _audit(self) -> list[WorkloadAudit]:
-        """Record the audit of all workloads; return it, by risk."""
-        workloads = self._made.cluster.objects.workloads
-        with progress("Auditing", long=self._is_long) as advance:
-            audits = []
-            for number, entry in enumerate(workloads.each()):
-                if entry is not None and entry.workload.kind.replicas is not None:
-                    audits.append(audit_audit.audit(entry, self._read.context))
-                advance((number + 1) / len(workloads))
-        audits.sort(key=lambda found: found.rank)
-        self._made.audit(audits, left=0, total=len(workloads), whole=True)
-        return audits
-
     def _print(
         self,
         fragment: str,
@@ -124,11 +73,10 @@ class RecordedCluster:
         *,
         title: str,
         verdict: str,
-        action: str = "",
     ) -> None:
         with progress("Writing the page", long=self._is_long) as advance:
             self._made.details(opened, advance)
-        about = report_about(self._options, title=title, action=action, verdict=verdict)
+        about = report_about(self._options, title=title, verdict=verdict)
         print_answer(self._made.document(fragment), HTML, "page", about)
 
     @property

@@ -19,6 +19,8 @@ from webhook.cli.terminal import ExitCode, finish
 
 #: Where the context of a command has the names of its parameters in the order in which they were given.
 OPTION_ORDER: Final = "evenkeel.option_order"
+#: Where it has its arguments as they were given.
+ARGUMENTS: Final = "evenkeel.arguments"
 #: How values are called of which a file or folder is read.
 _READ: Final = ("FILE", "FILE|deduced", "FILE...", "DIR", "DIR...", "PATH")
 
@@ -56,6 +58,7 @@ class Command(click.Command):
         Raises:
             click.UsageError: An option of one value is there twice, among all else that click finds.
         """
+        context.meta[ARGUMENTS] = list(args)
         # click knows the order only while it parses.
         given, _, order = self.make_parser(context).parse_args(args=list(args))
         context.meta[OPTION_ORDER] = [parameter.name for parameter in order]

@@ -68,6 +68,15 @@ def complete_format(formats: Collection[str], incomplete: str) -> list[Completio
     return list(_starting(formats, incomplete))
 
 
+def complete_cause(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the causes of verdicts that start so, and never."""
+    from planning.simulation import outcome
+
+    return list(_starting((*outcome.FAILING, "never"), incomplete))
+
+
 def complete_policies(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:

@@ -57,6 +57,27 @@ def complete_key(
     return [CompletionItem(key) for key in (*_SHORT_KEYS, *of_nodes) if key.startswith(incomplete)]
 
 
+def complete_domain(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the topology keys that start so, and behind one the domains that the snapshot has."""
+    from planning.simulation import events
+    from policies.model import cluster_kinds
+    from policies.model import snapshot as model_snapshot
+
+    key, equals, value = incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{item.value}=") for item in complete_key(context, parameter, incomplete)]
+    label = events.topology_key(key)
+    found = (
+        member(member(obj, "metadata"), "labels").get(label)
+        for obj in _objects(context)
+        if model_snapshot.kind_of(obj) == cluster_kinds.NODE
+    )
+    domains = sorted({domain for domain in found if isinstance(domain, str) and domain.startswith(value)})
+    return [CompletionItem(f"{key}={domain}") for domain in domains]
+
+
 def complete_node(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:

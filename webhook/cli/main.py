@@ -34,8 +34,8 @@ OF_LIVE_CLUSTERS: Final[Mapping[str, str]] = {"certs": "live", "ui": "live,ui"}
 #: Every command, by what people come for: a module below ``webhook.cli``.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Check files": ("lint", "plan"),
-    "Ask where pods go": ("explain", "simulate", "rollout", "scale", "what-if"),
-    "Ask about a cluster": ("audit", "survive", "upgrade", "ui", "snapshot"),
+    "Ask where pods go": ("explain", "what-if"),
+    "Ask about a cluster": ("audit", "ui", "snapshot"),
     "Find a change": ("advise",),
     "Run the webhook": ("serve", "policy", "certs", "doctor"),
     "About evenkeel": ("completion", "conformance"),
@@ -47,8 +47,13 @@ GONE: Final[Mapping[str, str]] = {
     "fix": "lint --fix now: evenkeel lint --fix deploy",
     "options": "in each command's help now: evenkeel explain --help",
     "rebalance": "audit --evictions now: evenkeel audit deploy/web --evictions",
+    "rollout": "what-if now: evenkeel what-if -f web.yaml",
     "rule": "lint --explain now: evenkeel lint --explain no-spread",
+    "scale": "what-if --replicas now: evenkeel what-if deploy/web --replicas 6",
     "score": "explain -o scores now: evenkeel explain -f web.yaml -o scores",
+    "simulate": "what-if now: evenkeel what-if -f web.yaml",
+    "survive": "what-if --lose-each now: evenkeel what-if --lose-each zone",
+    "upgrade": "what-if --release now: evenkeel what-if --release 1.37",
 }
 
 #: Commands in distributions of their own, by their modules.

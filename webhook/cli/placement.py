@@ -198,8 +198,8 @@ def read_input(
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along, node = _objects(options, context, finder, every=every)
-    for obj in [entry.value for entry in along] + _live_autoscalers(
-        options, [entry for entry in entries if autoscalers or _leaves_replicas_out(entry, context)]
+    for obj in [entry.value for entry in along] + live_autoscalers(
+        options, [entry for entry in entries if autoscalers or leaves_replicas_out(entry, context)]
     ):
         sources.take_autoscaler(workload_ref.with_namespace(obj, options.namespace))
     if node and not tells_node:
@@ -210,7 +210,7 @@ def read_input(
         from webhook.cli import live_placement
 
         options = live_placement.in_context(options)
-    problems = _apply_along(along, options, context)
+    problems = apply_along(along, options, context)
     return PlacementInput(context, known, entries, options.namespace, problems, node)
 
 
@@ -254,13 +254,14 @@ def check_domain(
     raise UsageError(f"{option}: Invalid value: {shown(key)}: no node has this label; {there}")
 
 
-def _leaves_replicas_out(entry: ManifestObject, context: AdmissionContext) -> bool:
+def leaves_replicas_out(entry: ManifestObject, context: AdmissionContext) -> bool:
+    """Return whether an object of a kind with a number of replicas states none."""
     kind = context.kind_of(entry.value)
     way = None if kind is None else kind.replicas
     return way is not None and descend(entry.value, way[:-1]).get(way[-1]) is None
 
 
-def _live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObject]) -> list[dict[str, Any]]:
+def live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObject]) -> list[dict[str, Any]]:
     """Return the autoscalers of the live cluster in the namespaces of some objects."""
     if not options.live:
         return []
@@ -318,7 +319,7 @@ def _without_itself(entry: ManifestObject, context: AdmissionContext) -> Manifes
     return targets.as_manifest(value | {"spec": spec}, entry.document.file)
 
 
-def _apply_along(
+def apply_along(
     found: list[ManifestObject], options: PlacementOptions, context: AdmissionContext
 ) -> list[str]:
     """Add to the cluster what would be in it with the object; return what is wrong with it."""

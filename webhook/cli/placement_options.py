@@ -173,9 +173,10 @@ def object_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(function, (*_OBJECT_OPTIONS, no_all_namespaces_option))
 
 
-def objects_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same for a command that looks at all workloads of a cluster, too."""
-    return with_options(function, (*_OBJECT_OPTIONS, all_namespaces_option))
+def targets_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add those of a command that is about any objects of a cluster, or of files."""
+    words = click.argument("words", metavar="[KIND/NAME]...", nargs=-1, shell_complete=complete_object)
+    return with_options(function, (words, *_OBJECT_OPTIONS[1:], all_namespaces_option))
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:

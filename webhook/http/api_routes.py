@@ -23,15 +23,17 @@ from planning.explain import score_text as score_table
 from planning.explain import text as explain_text
 from planning.explain.json import ExplainAnswer
 from planning.explain.score_answer import ScoreAnswer
+from planning.simulation.outcome import Outcome
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.simulated_queue import SimulatedQueue
-from planning.what_if import simulate_json, simulate_text
+from planning.what_if import simulate_json
+from planning.what_if import text as outcome_text
 from planning.what_if.simulate_json import SimulateAnswer
 from policies.config.context import AdmissionContext
 from policies.lint.reports import json as lint_json
 from policies.lint.reports.json import LintReport
 from policies.manifests.fields import text_member
-from policies.manifests.wire import Received
+from policies.manifests.wire import Received, dumps
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import Placement
@@ -44,6 +46,7 @@ from webhook.requests.frame import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Scre
 from webhook.requests.lint import LintRequest, lint_request
 from webhook.requests.score import ExplainRequest, ScoreRequest, explain_request, place_request
 from webhook.requests.simulate import SimulateRequest, simulate_request
+from webhook.requests.what_if import WhatIfRequest, Work, what_if_request
 from webhook.settings import Settings
 from webhook.telemetry.logs import Value
 
@@ -110,9 +113,24 @@ def simulate(call: ApiCall) -> ApiReply:
     found = simulate_request(call.body, call.context, UNREAD_PODS)
     kept = found.kept if isinstance(found, SimulatedRollout) else 0
     return ApiReply(
-        _rendered(found, simulate_json.render, simulate_text.render, call.screen),
+        simulate_json.render(found),
         _counts(found),
         {PENDING_PODS: str(found.pending), KEPT_PODS: str(kept)},
+    )
+
+
+def what_if(call: ApiCall) -> ApiReply:
+    """Play what happens to a cluster, and tell what becomes of its workloads."""
+    work = Work(stop=lambda: time.monotonic() >= call.deadline)
+    found = what_if_request(call.body, call.context, UNREAD_PODS, call.workloads, work)
+    return ApiReply(
+        _rendered(found, dumps, partial(outcome_text.render, wide=call.wide), call.screen),
+        {
+            "nodes": found.nodes.before,
+            "events": len(found.scenario.events),
+            "workloads": len(found.workloads),
+            "cause": found.verdict.cause,
+        },
     )
 
 
@@ -214,7 +232,10 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
             PENDING_PODS: "Pods that got no node.",
             KEPT_PODS: "Old pods that stay until someone deletes them, of a rollout with OnDelete.",
         },
-        screen=("columns", "color"),
+        screen=(),
+    ),
+    "/v1/what-if": _SCORE._replace(
+        compute=what_if, request=WhatIfRequest, answer=Outcome, event="played", headers={}
     ),
     "/v1/audit": _SCORE._replace(
         compute=audit,

@@ -60,8 +60,6 @@ from webhook.requests.placement import (
 )
 from webhook.requests.score import SCORED_RULES
 
-#: How the percentage of nodes is called that falls with their number.
-ADAPTIVE_NODES: Final = "adaptive"
 #: What chooses among equal nodes at random.
 Seed: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)]
 #: The rule that a request breaks which has two fields of which one excludes the other.

@@ -141,10 +141,10 @@ def _place(entry: DisplacedPod, positions: Mapping[str, int]) -> int:
 
 
 def _command(cluster: PageCluster, actions: Sequence[NodeEvent]) -> str:
-    """Return the command that answers the same: ``survive`` knows the loss of one domain."""
+    """Return the command that answers the same of the loss of one domain."""
     match actions:
         case [NodeEvent(lose=LostDomain() as lost)]:
-            words = ["evenkeel", "survive", f"{lost.key}={lost.value}", "--all"]
+            words = ["evenkeel", "what-if", "--lose", f"{lost.key}={lost.value}"]
             words += ["--unreachable"] if lost.unreachable else []
             words += ["--live"] if cluster.live else ["--cluster", cluster.name]
             words += [] if cluster.autoscale is None else ["--autoscale", cluster.autoscale.name]

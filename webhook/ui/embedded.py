@@ -66,7 +66,7 @@ class EmbeddedReport(TypedDict):
     """A report in a page of its own."""
 
     #: The command that made it, or the page itself.
-    kind: Literal["explain", "what-if", "simulate", "survive", "plan", "lint", "page"]
+    kind: Literal["explain", "what-if", "plan", "lint", "page"]
     version: Literal[1]  #: The version of this form.
     evenkeel: str  #: The version of Evenkeel.
     about: ReportAbout  #: What it is about.

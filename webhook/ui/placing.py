@@ -101,7 +101,7 @@ def _check_size(request: SimulateRequest, context: AdmissionContext) -> None:
     if isinstance(replicas, int) and replicas > most:
         text = (
             f"it wants {replicas:,} replicas, and with so many nodes the page rolls out at most {most:,}: "
-            f"evenkeel rollout rolls out up to {MOST_ROLLED_OUT:,} in a terminal"
+            f"evenkeel what-if rolls out up to {MOST_ROLLED_OUT:,} in a terminal"
         )
         raise ProblemsError([request_problem("", text)._replace(severity=Severity.WARNING)])
 

@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final, TypedDict
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import orjson
 
 from planning.audit.workload_audit import WorkloadAudit
 from planning.explain.explain import explain_object
-from planning.simulation.events import LostDomain, NodeEvent
-from planning.simulation.survive.cluster_loss import ClusterSurvivalReport
-from planning.simulation.survive.cluster_survival import Disrupted
 from planning.text.actions import happening_text
 from planning.text.words import headline
 from planning.what_if.simulate_text import verdict as simulation_verdict
@@ -33,7 +30,6 @@ from webhook.ui.background_audit import MOST_SENT, AuditProgress, audited_entry
 from webhook.ui.bodies import ReportBody, RolloutBody, ShownBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.cluster_map import cluster_map, moment
-from webhook.ui.disrupting import cluster_outcome
 from webhook.ui.embedded import MOST_BYTES
 from webhook.ui.lookups import node_detail
 from webhook.ui.manifest import ProblemsError, read_manifest
@@ -65,20 +61,7 @@ class Recording:
         self.withheld = list(withheld)
         self._answers: dict[str, orjson.Fragment] = {}
         self._left = MOST_BYTES - _SPARE_BYTES
-        self._losses = self._losses_left = 0
         self._record("/api/cluster", dumps(cluster_map(cluster)))
-
-    def loss(self, done: Disrupted, report: ClusterSurvivalReport) -> None:
-        """Record the loss of one domain, of a report that has no other."""
-        domain = done.loss.impact.domain
-        lose = lost(report.key, domain, unreachable=report.unreachable)
-        body: dict[str, object] = {"topologyKey": report.key, "value": domain}
-        body |= {"unreachable": True} if report.unreachable else {}
-        asked = orjson.dumps({"actions": [{"lose": body}]}).decode()
-        answer = dumps(cluster_outcome(self.cluster, [lose], done, report))
-        kept = self._losses < MOST_SENT and self._record(f"/api/disrupt {asked}", answer)
-        self._losses += kept
-        self._losses_left += not kept
 
     def audit(self, audits: Sequence[WorkloadAudit], *, left: int, total: int, whole: bool) -> None:
         """Record an audit.
@@ -127,9 +110,6 @@ class Recording:
 
     def document(self, fragment: str) -> bytes:
         """Return what the file holds, JSON: the recording, and the view that it opens at."""
-        if self._losses_left:
-            domains = plural(self._losses_left, "domain")
-            self.withheld.append(f"The loss of {domains} more, with fewer pods: -o json has them.")
         saved = {"fragment": fragment, "withheld": self.withheld, "answers": self._answers}
         return orjson.dumps(saved)
 
@@ -168,24 +148,9 @@ def _form(value: str) -> str:
     return quote(value, safe=" *").replace("~", "%7E").replace(" ", "+")
 
 
-def lost(key: str, domain: str, *, unreachable: bool) -> NodeEvent:
-    """Return the loss of a domain as an event."""
-    return NodeEvent(lose=LostDomain(topology_key=key, value=domain, unreachable=unreachable))
-
-
 def list_view() -> str:
     """Return the address of the list of workloads within the page."""
     return "#/workloads"
-
-
-def loss_view(key: str, domain: str | None, *, unreachable: bool) -> str:
-    """Return the address of the loss of a domain within the page, or of all of a key."""
-    outage = {"losses": "outage"} if unreachable else {}
-    if domain is None:
-        return f"#/cluster?{urlencode({'rows': key, **outage})}"
-    parts = (part.replace("%", "%25").replace(":", "%3A") for part in (key, domain))
-    action = ":".join(("outage" if unreachable else "lose", *parts))
-    return f"#/cluster?{urlencode({'rows': key, 'do': action})}"
 
 
 class SavedReport(TypedDict):

@@ -115,9 +115,3 @@ class DomainImpact:
     #: How many of the pods nothing creates anew elsewhere, by what they are: those of DaemonSets, static
     #: ones, and those without a controller.
     not_recreated: Annotated[Mapping[str, Count], SentAs("notRecreated")]
-
-
-#: The least damage that is too much where nothing else is said: as for given workloads, all pods must run.
-DEFAULT_DAMAGE: Final = Damage.PENDING
-#: In place of a damage where any is accepted.
-NEVER: Final = "never"

@@ -142,11 +142,6 @@ class Loss:
         """Whether every workload survives it."""
         return all(entry.survives for entry in self.workloads)
 
-    def survives_with_nodes(self, number: int) -> bool:
-        """Return whether a workload survives it, with the nodes that an autoscaler adds."""
-        entry, scaled = self.workloads[number], self.autoscaled
-        return entry.survives or (scaled is not None and scaled.running[number] >= entry.required)
-
 
 def margin(losses: Iterable[Loss], number: int) -> int | None:
     """Return how many replicas of a workload fit beyond those needed, whatever is lost; None if unknown."""

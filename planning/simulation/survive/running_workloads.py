@@ -56,11 +56,6 @@ class RunningWorkloads:
         """The namespaces in which workloads have pods before a loss."""
         return {ref.namespace for ref in self.before}
 
-    @property
-    def judges_any(self) -> bool:
-        """Whether a workload has pods that is of the namespace that is looked at."""
-        return any(map(self.is_judged, self.before))
-
     def is_judged(self, ref: WorkloadRef) -> bool:
         """Return whether a workload is of the namespace that is looked at."""
         return self._workloads.namespace in ("", ref.namespace)

@@ -46,7 +46,7 @@ def test_interrupted_anywhere() -> None:
             assert got == scaled
             break
         early += 1
-        text = simulate_text.render(found, width=200, color=False)
+        text = simulate_text.headline(found).plain
         assert "not tried" in text or "pending so far" in text or found.simulation.pending == 0
         so_far += "pending so far" in text
     else:

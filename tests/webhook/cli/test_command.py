@@ -26,9 +26,9 @@ def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comman
 ALL = dict(_commands(root, "evenkeel"))
 #: All but the server, whose arguments a chart's users append to those of the chart.
 COMMANDS = {name: found for name, found in ALL.items() if name != "evenkeel serve"}
-#: Options whose values depend on the command: severities or damages, what there is to compare with, one
-#: number or a range of them, the suggestion of several, a key in a file.
-DIFFER = frozenset({"--fail-on", "--from", "--replicas", "--diff", "--key", "--format"})
+#: Options whose values depend on the command: severities or causes, one number or a range of them, the
+#: suggestion of several, a key in a file.
+DIFFER = frozenset({"--fail-on", "--replicas", "--diff", "--key", "--format"})
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -43,7 +43,7 @@ def test_an_option_twice(name: str) -> None:
     options = [
         option
         for option in COMMANDS[name].params
-        if isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+        if isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
     ]
     for option in options:
         spelled = option.opts[-1]

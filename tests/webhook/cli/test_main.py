@@ -114,7 +114,7 @@ def test_no_help_imports_an_engine() -> None:
     done = subprocess.run([sys.executable, "-c", ALL_HELP], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()
 
-    assert {"webhook.cli.survive", "webhook.cli.policy"} <= set(loaded)
+    assert {"webhook.cli.what_if", "webhook.cli.policy"} <= set(loaded)
     assert set() == set(loaded) & HEAVY
 
 
@@ -137,7 +137,6 @@ run()
         ("lint --explain no-spread", set()),
         ("explain -f web.yaml --cluster cluster.yaml", {"numpy", "rich"}),
         ("what-if -f web.yaml --cluster cluster.yaml --lose zone=a", {"numpy", "rich"}),
-        ("survive zone -f web.yaml --cluster cluster.yaml", {"numpy", "rich"}),
         ("audit --cluster cluster.yaml", {"numpy", "rich"}),
         ("policy check policy.yaml", {"jsonschema", "numpy"}),
         ("certs show --cert-dir .", {"cryptography"}),
@@ -238,7 +237,7 @@ def test_a_full_disk(options: list[str], monkeypatch: pytest.MonkeyPatch) -> Non
         "explain -f {}",
         "explain -f web.yaml --cluster {}",
         "lint --policy {} .",
-        "simulate -f web.yaml --cluster c.json --autoscale {}",
+        "what-if -f web.yaml --cluster c.json --autoscale {}",
         "audit --cluster c.json --scheduler-config {}",
         "certs show --cert-dir {}",
         "policy test {}",
@@ -293,7 +292,7 @@ def test_formats_are_checked_before_any_file_is_read(
         (["explain", "--clustr", "x"], 'no such option: --clustr, did you mean "--cluster"?'),
         # An old name that is hidden is not proposed.
         (["explain", "--nam", "x"], "no such option: --nam (see evenkeel explain --help)"),
-        (["upgrade"], "Missing option '--to' (see evenkeel upgrade --help)"),
+        (["upgrade"], "upgrade is what-if --release now: evenkeel what-if --release 1.37"),
         (["completion"], "Choose from: bash, zsh, fish (see evenkeel completion --help)"),
     ],
 )

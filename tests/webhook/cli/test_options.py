@@ -79,11 +79,10 @@ def test_an_answer_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     ("words", "code", "said"),
     [
         pytest.param(["audit", "-A", "--cluster", "cluster.yaml"], 0, "", id="all, as without it"),
-        pytest.param(["survive", "zone", "--all", "-A", "--cluster", "cluster.yaml"], 0, "", id="all lost"),
+        pytest.param(["what-if", "--drain", "n1", "-A", "--cluster", "cluster.yaml"], 0, "", id="a drain"),
         pytest.param(["audit", "-A", "-n", "shop"], 2, "may not be combined", id="one, too"),
         pytest.param(["audit", "-n", "shop", "-A"], 2, "may not be combined", id="before it"),
         pytest.param(["explain", "deploy/web", "-A"], 2, "an object has one namespace", id="an object"),
-        pytest.param(["survive", "zone", "-f", "web.yaml", "-A"], 2, "only be used with --all", id="a file"),
     ],
 )
 def test_all_namespaces(words: list[str], code: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ READING = (
     "explain -f web.yaml --cluster -",
     "explain -f web.yaml --cluster cluster.yaml --policy -",
     "explain -f web.yaml --cluster cluster.yaml --scheduler-config -",
-    "simulate -f web.yaml --cluster cluster.yaml --autoscale -",
+    "what-if -f web.yaml --cluster cluster.yaml --autoscale -",
     "audit --cluster -",
     "ui --cluster -",
     "policy check -",

@@ -154,11 +154,24 @@ ADVISED = [
         id="everything",
     ),
 ]
+#: Scenarios whose answers have lost domains within, an object that is refused, and one that is applied.
+PLAYED = [
+    pytest.param({}, id="what waits"),
+    pytest.param({"events": [{"drain": "n1"}], "each": "zone", "unreachable": True}, id="losses"),
+    pytest.param(
+        {"events": [{"apply": a_deployment(3, a_constraint())}], "runs": 3, "seed": 1}, id="applied"
+    ),
+    pytest.param({"events": [{"apply": a_deployment(2, a_constraint(maxSkew=0))}]}, id="refused"),
+    pytest.param(
+        {"events": [{"release": "1.38"}], "allowMissing": 1, "autoscale": "deduced"}, id="a release"
+    ),
+]
 #: A request that each route refuses.
 REFUSED: dict[str, Any] = {
     "/v1/score": a_request(pod=3),
     "/v1/explain": a_request(x=1),
     "/v1/simulate": {"queue": 3},
+    "/v1/what-if": {"events": [{"drain": "n1", "cordon": "n1"}]},
     "/v1/audit": {"selector": "a b"},
     "/v1/advise": {"workload": a_workload()},
     "/v1/lint": {"objects": [{"kind": 3}], "x": 1},
@@ -180,6 +193,16 @@ def test_simulations(state: ServerState, fields: dict[str, Any]) -> None:
     assert 200 == _post(state, "/v1/simulate", {**fields, "cluster": CLUSTER}).status_code
 
 
+@pytest.mark.parametrize("fields", PLAYED)
+def test_outcomes(state: ServerState, fields: dict[str, Any]) -> None:
+    """Scenarios that the schema allows get outcomes as the schema says."""
+    answer = _post(state, "/v1/what-if", {**fields, "cluster": CLUSTER})
+
+    assert 200 == answer.status_code
+    assert answer.json
+    assert ("refused" == answer.json["verdict"]["cause"]) is ("maxSkew': 0" in str(fields))
+
+
 @pytest.mark.parametrize("fields", AUDITED)
 def test_audits(state: ServerState, fields: dict[str, Any]) -> None:
     """Audit requests that the schema allows get answers as the schema says."""
@@ -196,7 +219,7 @@ def test_advice(state: ServerState, fields: dict[str, Any]) -> None:
 def test_texts(state: ServerState, path: str) -> None:
     """A text for people is one of the answers that the document names."""
     requests: dict[str, Any] = {
-        "/v1/simulate": {"queue": []},
+        "/v1/what-if": {},
         "/v1/audit": {},
         "/v1/advise": ADVISED[0].values[0],
     }

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from planning.simulation.survive.damage import Damage
-from planning.what_if.survive_cluster_text import render
 from tests.builders import a_constraint, a_deployment, a_node, a_pod, a_replica_set
 from tests.planning.clusters import ZONE_KEY
 from tests.planning.simulation.survive.cluster_losses import (
@@ -241,4 +240,3 @@ def test_lost_volumes() -> None:
         ]
         for loss in report.losses
     }
-    assert "is in zone a, which is lost" in " ".join(render(report, width=200, color=False).split())

@@ -1265,14 +1265,14 @@ export interface UntaintedNode {
   effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
 }
 
-/** A node that gets a label, in place of one of the same key. */
+/** A node that gets a label, in place of one of the same key, or loses it. */
 export interface LabeledNode {
-  /** Its key. */
-  key: string;
-  /** Its value. */
-  value: string;
   /** The node. */
   node: string;
+  /** The key of the label. */
+  key: string;
+  /** Its value; absent to remove it. */
+  value?: string | null;
 }
 
 /** More nodes like one: its labels, lasting taints and capacity, without pods and images. */
@@ -2028,7 +2028,7 @@ export interface PatchOperation {
 /** A report in a page of its own. */
 export interface EmbeddedReport {
   /** The command that made it, or the page itself. */
-  kind: "explain" | "what-if" | "simulate" | "survive" | "plan" | "lint" | "page";
+  kind: "explain" | "what-if" | "plan" | "lint" | "page";
   /** The version of this form. */
   version: 1;
   /** The version of Evenkeel. */
@@ -2901,214 +2901,6 @@ export interface UnplannedWorkload {
   reason: "placeholders" | "repeated" | "stopped";
   /** Whether something is done to it. */
   changed: boolean;
-}
-
-/** Whether workloads survive the loss of any single domain. Later releases may add fields; within v1 none is renamed or goes away. */
-export interface SurviveAnswer {
-  /** The form's name and version. */
-  schema: string;
-  /** The release that the scheduler behaves as. */
-  kubernetesVersion: string;
-  /** The node label whose values are the domains. */
-  topologyKey: string;
-  /** How many domains there are. */
-  domains: number;
-  /** How many nodes there are. */
-  nodes: number;
-  /** How many of them do not have the label. */
-  nodesWithoutKey: number;
-  /** Whether lost nodes stay in the API, as in an outage. */
-  unreachable: boolean;
-  /** How many replicas of each workload may be missing after a loss. */
-  allowMissing: number;
-  /** Whether every workload survives every loss; null where none failed but not all were tried. */
-  survives: boolean | null;
-  /** Whether every domain was lost once, and the search for changes was not ended. */
-  complete: boolean;
-  /** The workloads. */
-  workloads: SurvivingWorkload[];
-  /** What each loss does, of those that were tried. */
-  losses: Loss[];
-  /** Workloads without a number of replicas that could survive. */
-  notJudged: UnjudgedWorkload[];
-  /** What else a scheduler looks at, which may refuse more nodes. */
-  notModeled: string[];
-}
-
-/** A workload as it runs before anything is lost, and whether it survives. */
-export interface SurvivingWorkload {
-  /** How many replicas it wants. */
-  replicas: number;
-  /** How many must run. */
-  required: number;
-  /** Pods of the cluster that were taken as they are. */
-  used: number;
-  /** Replicas that were placed besides, as its controller and the scheduler would. */
-  placed: number;
-  /** Pods of other revisions that were left out, as after a rollout. */
-  replaced: number;
-  /** Replicas that were not placed, because the work was ended. */
-  notTried: number;
-  /** Its kind, with its group. */
-  kind: string;
-  /** Its namespace. */
-  namespace: string;
-  /** Its name; empty if it has none. */
-  name: string;
-  /** The source of the number of replicas that it wants. */
-  replicasFrom: ReplicaNumber | null;
-  /** How many replicas run before a loss. */
-  running: number;
-  /** Its FitError; empty if all fit. */
-  message: string;
-  /** The message of its PodScheduled condition; empty if all fit. */
-  condition: string;
-  /** Its volumes that no node reaches then. */
-  lostVolumes: LostVolume[];
-  /** Whether enough run before any loss, and after each; null where no loss failed but not all were tried. */
-  survives: boolean | null;
-  /** How many replicas fit beyond those that must run, whatever is lost; null for a workload of which that it survives is not known. */
-  margin: number | null;
-  /** Whether no more were tried, so that more may fit. */
-  marginIsLeast: boolean;
-  /** The lost domain that the changes are for; null without any. */
-  changesFor: string | null;
-  /** What would help, each verified. */
-  changes: SurvivalChange[];
-  /** Whether everything that looked promising was tried. */
-  changesComplete: boolean;
-}
-
-/** Changes that together help a workload after one loss. */
-export interface SurvivalChange {
-  /** What each of them changes. */
-  kinds: ("schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "termination" | "cordon" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "nodeLabel" | "newNode" | "requests" | "tolerations" | "minDomains" | "maxSkew" | "whenUnsatisfiable" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints" | "persistentVolumeClaim" | "storageClass")[];
-  /** Of the manifest. Entries of lists are removed last. */
-  edits: FieldEdit[];
-  /** Of constraints that a policy or the scheduler gives, at their place. */
-  elsewhere: DefaultConstraintEdit[];
-  /** Of the cluster. */
-  inCluster: SuggestedClusterChange | null;
-  /** Nodes that the pod then fits. */
-  feasibleNodes: number;
-  /** The first of their names. */
-  examples: string[];
-  /** Replicas that fit without it; null if not counted. */
-  replicasBefore: number | null;
-  /** Replicas that fit with it; null if not counted. */
-  replicasAfter: number | null;
-  /** Whether every replica that was counted fits with it. */
-  enough: boolean;
-  /** What each change gives up, in words. */
-  costs: string[];
-  /** What they weaken or remove of DoNotSchedule constraints. */
-  givenUp: GivenUp[];
-  /** Whether it should be the last resort. */
-  caution: boolean;
-  /** Whether the workload then survives every single loss; null if not tried. */
-  survives: boolean | null;
-}
-
-/** The effect of the loss of one domain. */
-export interface Loss {
-  /** The domain. */
-  domain: string;
-  /** How many nodes it has. */
-  nodes: number;
-  /** What it does to each workload, in the order of the workloads. */
-  workloads: WorkloadLoss[];
-  /** What it does to other pods; null where it displaces no replica and was not tried. */
-  otherPods: OtherPods | null;
-  /** The pods that were evicted for those that it displaces, and what became of them. */
-  evicted: DisplacedPod[];
-  /** What becomes of the pods that it leaves pending if an autoscaler adds nodes; null where that was not requested, and where it leaves none. No verdict counts these nodes. */
-  autoscaled: LossWithNewNodes | null;
-  /** Whether every workload survives it. */
-  survives: boolean;
-}
-
-/** The effect of one loss on one workload. */
-export interface WorkloadLoss {
-  /** How many of its replicas lose their node. */
-  displaced: number;
-  /** How many run in the end. */
-  running: number;
-  /** How many of those that must run do not. */
-  missing: number;
-  /** Whether none is missing. */
-  survives: boolean;
-  /** Its FitError; empty if all fit. */
-  message: string;
-  /** The message of its PodScheduled condition; empty if all fit. */
-  condition: string;
-  /** Its volumes that no node reaches then. */
-  lostVolumes: LostVolume[];
-}
-
-/** The effect of a loss on the pods of other workloads. */
-export interface OtherPods {
-  /** How many lose their node. */
-  displaced: number;
-  /** How many of those fit nowhere then. */
-  pending: number;
-  /** Whose those are, the one with most of them first. */
-  pendingOf: PendingOwner[];
-  /** How many of those were not scheduled again, though something replaces them. */
-  notTried: number;
-}
-
-/** A controller of pods that fit nowhere after a loss. */
-export interface PendingOwner {
-  /** Its namespace. */
-  namespace: string;
-  /** Its kind and name, as pods name it: of a Deployment the ReplicaSet. */
-  owner: string;
-  /** How many of its pods fit nowhere. */
-  pods: number;
-}
-
-/** The pods that a loss leaves pending, if an autoscaler adds nodes for them. */
-export interface LossWithNewNodes {
-  /** How many replicas of each workload run then, in the order of the workloads. */
-  running: number[];
-  /** How many of the displaced pods stay pending even so. */
-  pending: number;
-  /** Which it is. */
-  autoscaler: "Cluster Autoscaler" | "Karpenter";
-  /** The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once. */
-  loops: Loop[];
-  /** How often the scheduler went on when new nodes were ready. */
-  waves: number;
-  /** The node groups, or the NodePools. */
-  groups: GroupSize[];
-  /** The new nodes, in the order in which they are added. */
-  nodes: NewNode[];
-  /** The pods for which no node was added, with the reasons. */
-  unhelped: Unhelped[];
-  /** Whether another loop would add nothing. */
-  complete: boolean;
-  /** The preferences that Karpenter gave up; those of the last pods of a wave. */
-  givenUp: RelaxedPreference[];
-  /** What the autoscaler looks at besides, and is not part of this. */
-  notModeled: string[];
-  /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
-  karpenterNodes: number;
-  /** The new nodes as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
-  /** What an hour of the new nodes costs; null where the price of one is not known. */
-  costPerHour: number | null;
-}
-
-/** A workload without a number of replicas that could survive. */
-export interface UnjudgedWorkload {
-  /** Its kind, with its group. */
-  kind: string;
-  /** Its namespace. */
-  namespace: string;
-  /** Its name; empty if it has none. */
-  name: string;
-  /** Why there is none. */
-  why: string;
 }
 
 /** Every error of the page's routes. */

@@ -20,23 +20,23 @@ const cluster = new Cluster({
 describe("an action in words, and as options of evenkeel what-if", () => {
   const cases: [NodeEvent, string, string][] = [
     [{ uncordon: "n1" }, "Uncordon n1", "--uncordon n1"],
-    [{ untaint: { node: "n1", key: "team" } }, "Remove from n1 the taint team", "--untaint n1 team"],
+    [{ untaint: { node: "n1", key: "team" } }, "Remove from n1 the taint team", "--taint 'n1 team-'"],
     [
       { untaint: { node: "n1", key: "team", effect: "NoExecute" } },
       "Remove from n1 the taint team:NoExecute",
-      "--untaint n1 team:NoExecute",
+      "--taint 'n1 team:NoExecute-'",
     ],
     [
       { add: { like: "n1", withoutTaints: ["team", "gpu"] } },
       "Add 1 node like n1 without the taint team, gpu",
-      "--add 1 like n1 --without-taint team --without-taint gpu",
+      "--add '1 like n1 without team without gpu'",
     ],
     [
       { add: { like: "n1", count: 1, labels: [{ key: "zone", value: "d" }] } },
       "Add 1 node like n1 with zone=d",
-      "--add 1 like n1 --with-label zone=d",
+      "--add '1 like n1 with zone=d'",
     ],
-    [{ label: { node: "n1", key: "zone", value: "a" } }, "Label n1 with zone=a", "--label n1 zone=a"],
+    [{ label: { node: "n1", key: "zone", value: "a" } }, "Label n1 with zone=a", "--label 'n1 zone=a'"],
   ];
   test.each(cases)("%j", (action, sentence, options) => {
     expect([actionSentence(action), actionOptions(action)]).toEqual([sentence, options]);

@@ -40,7 +40,7 @@ test("the command is the one that answers the same", () => {
   };
   const request = { simulate: whatIfBody("m", state, NOW, null) };
   expect(whatIfCommand(state, request, { source: { ...SOURCE, notes: [] }, autoscale: null })).toBe(
-    "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --pods 5",
+    "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --replicas +5",
   );
 });
 

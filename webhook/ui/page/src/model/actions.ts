@@ -32,7 +32,7 @@ function encodeParts(action: NodeEvent): string[] {
       action.untaint.key,
       ...(action.untaint.effect ? [action.untaint.effect] : []),
     ];
-  if (action.label) return ["label", action.label.node, action.label.key, action.label.value];
+  if (action.label) return ["label", action.label.node, action.label.key, action.label.value ?? ""];
   if (action.taint)
     return ["taint", action.taint.node, action.taint.key, action.taint.value ?? "", action.taint.effect];
   if (action.add)
@@ -142,7 +142,7 @@ export function actionSentence(action: NodeEvent): string {
   return `${before}${name}${after}`;
 }
 
-/** Return the options of `evenkeel simulate` for an action. */
+/** Return the options of `evenkeel what-if` for an action. */
 export function actionOptions(action: NodeEvent): string {
   if (action.lose)
     return `--lose ${quoted(`${action.lose.topologyKey}=${action.lose.value}`)}${action.lose.unreachable === true ? " --unreachable" : ""}`;
@@ -150,21 +150,24 @@ export function actionOptions(action: NodeEvent): string {
   if (action.cordon !== undefined) return `--cordon ${quoted(action.cordon)}`;
   if (action.taint) {
     const { node, key, value, effect } = action.taint;
-    return `--taint ${quoted(node)} ${quoted(`${key}${value ? `=${value}` : ""}:${effect}`)}`;
+    return `--taint ${quoted(`${node} ${key}${value ? `=${value}` : ""}:${effect}`)}`;
   }
   if (action.uncordon !== undefined) return `--uncordon ${quoted(action.uncordon)}`;
   if (action.untaint) {
     const { node, key, effect } = action.untaint;
-    return `--untaint ${quoted(node)} ${quoted(`${key}${effect ? `:${effect}` : ""}`)}`;
+    return `--taint ${quoted(`${node} ${key}${effect ? `:${effect}` : ""}-`)}`;
   }
-  if (action.label)
-    return `--label ${quoted(action.label.node)} ${quoted(`${action.label.key}=${action.label.value}`)}`;
+  if (action.label) {
+    const { node, key, value } = action.label;
+    return `--label ${quoted(`${node} ${key}${value == null ? "-" : `=${value}`}`)}`;
+  }
   const { count = 1, like = "", withoutTaints, labels } = action.add ?? {};
-  return [
-    `--add ${count} like ${quoted(like)}`,
-    ...(labels ?? []).map(({ key, value }) => `--with-label ${quoted(`${key}=${value}`)}`),
-    ...(withoutTaints ?? []).map((key) => `--without-taint ${quoted(key)}`),
-  ].join(" ");
+  const words = [
+    `${count} like ${like}`,
+    ...(labels ?? []).map(({ key, value }) => `with ${key}=${value}`),
+    ...(withoutTaints ?? []).map((key) => `without ${key}`),
+  ];
+  return `--add ${quoted(words.join(" "))}`;
 }
 
 /** Return the actions that a suggested change of the cluster comes to, or why none do. */

@@ -80,26 +80,20 @@ export function whatIfCommand(
 ): string {
   const edited = state.edited !== null;
   const words = [
-    `evenkeel ${commandOf(request)}`,
+    "evenkeel what-if",
     edited ? "-f edited.yaml" : quoted(`${shortKind(state.kind).toLowerCase()}/${state.name}`),
   ];
   if (!edited) words.push(`-n ${quoted(state.namespace)}`);
   if (source.kind === "file") words.push(`--cluster ${quoted(source.name)}`);
   else if (edited) words.push("--live");
   words.push(...state.actions.map(actionOptions));
-  if ("rollout" in request) return words.join(" ");
+  if ("rollout" in request) return [...words, ...(edited ? [] : ["--restart"])].join(" ");
   const body = request.simulate;
-  if (typeof body.replicas === "number") words.push(`--pods ${body.replicas}`);
+  if (typeof body.replicas === "number") words.push(`--replicas +${body.replicas}`);
+  else if (!edited && body.scale == null && state.actions.length === 0) words.push("--replicas +0");
   if (typeof body.scale === "number") words.push(`--replicas ${body.scale}`);
   if (body.autoscale && autoscale) words.push(`--autoscale ${quoted(autoscale.name)}`);
   return words.join(" ");
-}
-
-/** Return the command that answers a request. */
-function commandOf(request: WhatIfRequest): string {
-  if ("rollout" in request) return "rollout";
-  if (typeof request.simulate.scale === "number") return "scale";
-  return request.simulate.actions?.length ? "what-if" : "simulate";
 }
 
 /** Return the request of a report of the view that is shown. */

@@ -1,17 +1,13 @@
 /** A report in one file: the views of the page with the answer that the file holds, and no server. */
-import { useEffect, useState } from "preact/hooks";
-import type { SimulateAnswer } from "../api-types";
+import { useEffect } from "preact/hooks";
 import { shortKind } from "../model/words";
 import { Frame } from "../parts/Frame";
 import { Name, Notice, Title } from "../parts/text";
-import { Outcome, OutcomeFacts } from "../views/Outcome";
 import { OutcomeView } from "../views/OutcomeView";
-import { RolloutView } from "../views/RolloutView";
 import { SpreadPanel } from "../views/SpreadPanel";
 import { About } from "./About";
 import { LintView } from "./LintView";
 import { PlanView } from "./PlanView";
-import { SurviveView } from "./SurviveView";
 import type { Report } from "./embedded";
 
 /** A report on its own; a saved view is the page itself. */
@@ -20,8 +16,6 @@ type Standalone = Exclude<Report, { kind: "page" }>;
 const TITLES: Record<Standalone["kind"], string> = {
   explain: "Explanation",
   "what-if": "What if",
-  simulate: "Simulation",
-  survive: "Survival",
   plan: "Plan",
   lint: "Lint",
 };
@@ -77,27 +71,9 @@ function Body({ report }: { report: Standalone }) {
     }
     case "what-if":
       return <OutcomeView outcome={report.document} ways={null} />;
-    case "simulate":
-      return <Simulation answer={report.document} />;
-    case "survive":
-      return <SurviveView answer={report.document} />;
     case "plan":
       return <PlanView plan={report.document} />;
     case "lint":
       return <LintView lint={report.document} />;
   }
-}
-
-function Simulation({ answer }: { answer: SimulateAnswer }) {
-  const [step, setStep] = useState(0);
-  return (
-    <>
-      <OutcomeFacts answer={answer} />
-      <h2 class="hidden">Domains before and after</h2>
-      <Outcome answer={answer} explain={null} />
-      {answer.rollout && (
-        <RolloutView answer={answer} rollout={answer.rollout} around={null} step={step} onStep={setStep} />
-      )}
-    </>
-  );
 }

@@ -1,13 +1,5 @@
 /** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
-import type {
-  ExplainAnswer,
-  LintReport,
-  Outcome,
-  PlanReport,
-  ReportAbout,
-  SimulateAnswer,
-  SurviveAnswer,
-} from "../api-types";
+import type { ExplainAnswer, LintReport, Outcome, PlanReport, ReportAbout } from "../api-types";
 
 import type { SavedView } from "../views/savedView";
 
@@ -21,22 +13,12 @@ export type Report = About &
   (
     | { kind: "explain"; document: ExplainAnswer }
     | { kind: "what-if"; document: Outcome }
-    | { kind: "simulate"; document: SimulateAnswer }
-    | { kind: "survive"; document: SurviveAnswer }
     | { kind: "plan"; document: PlanReport }
     | { kind: "lint"; document: LintReport }
     | { kind: "page"; document: SavedView }
   );
 
-const KINDS: readonly string[] = [
-  "explain",
-  "what-if",
-  "simulate",
-  "survive",
-  "plan",
-  "lint",
-  "page",
-] satisfies Report["kind"][];
+const KINDS: readonly string[] = ["explain", "what-if", "plan", "lint", "page"] satisfies Report["kind"][];
 /** The form of the embedded JSON that this page reads. */
 const VERSION = 1;
 

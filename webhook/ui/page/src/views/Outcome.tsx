@@ -75,7 +75,7 @@ export function Outcome({ answer, explain }: Props & { explain: ExplainAnswer | 
             "The worst course of other choices is in Rollout."
           ) : (
             <>
-              <code>evenkeel simulate --runs 100</code> shows how the ends differ.
+              <code>evenkeel what-if --runs 100</code> shows how the ends differ.
             </>
           )}
         </Notice>
