@@ -117,7 +117,6 @@ WITHOUT_OUTCOME: Final[Mapping[str, str]] = {
     "explain": "explains one pod; what it says of a changed workload is held in test_one_verdict",
     "lint": "judges manifests",
     "plan": "compares manifests; what it says of a changed workload is held in test_one_verdict",
-    "rebalance": "searches for evictions",
     "serve": "its routes are doors of their own",
     "ui": "its routes are doors of their own",
 }

@@ -168,13 +168,12 @@ def test_policy_check(root: Path, given: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json", "yaml"])
-@pytest.mark.parametrize(
-    "given", [(*CLUSTER, "-n", "nowhere"), (*CLUSTER, "-l", "app=nothing"), ("--cluster", "nodes.json")]
-)
-def test_upgrade(root: Path, given: tuple[str, ...], form: str) -> None:
-    """A selection without a workload, and a cluster without any, are compared with nothing."""
+@pytest.mark.parametrize("happens", [("--release", "1.36"), ("--lose-each", "hostname")], ids=" ".join)
+@pytest.mark.parametrize("given", [(*CLUSTER, "-n", "nowhere"), ("--cluster", "nodes.json")])
+def test_what_if(root: Path, given: tuple[str, ...], happens: tuple[str, str], form: str) -> None:
+    """In a namespace without a workload, and in a cluster without any, nothing can happen."""
     (root / "nodes.json").write_text(json.dumps({"kind": "List", "items": NODES}))
-    done = evenkeel("upgrade", "--from", "1.33", "--to", "1.36", *given, "-o", form, folder=root)
+    done = evenkeel("what-if", "--kubernetes-version", "1.33", *happens, *given, "-o", form, folder=root)
 
     assert (2, b"") == (done.returncode, done.stdout)
     assert b"no workload" in done.stderr
