@@ -162,18 +162,22 @@ def test_a_rollout_evicts(
     manifest = tmp_path / "web.json"
     manifest.write_text(json.dumps(web))
     (victim,) = kubectl.get("pods", "-l", "app=batch")["items"]
-    told = _simulated(kubectl, scheduler, tmp_path, space, "rollout", "-f", str(manifest))
+    told = _simulated(kubectl, scheduler, tmp_path, space, "what-if", "-f", str(manifest))
     kubectl.do("apply", "-f", str(manifest))
     are(web=sorted([home, other]), batch=[""])
     _ready(control_plane, space)
     are(web=[other], batch=[home])
 
-    first, second = told["rollout"]["likely"]["trace"]
     name = f"{space}/{victim['metadata']['name']}"
-    assert ("created", other, [name]) == (first["action"], first["node"], first["evicted"])
-    assert ("deleted", home) == (second["action"], second["node"])
-    assert [(name, other, home)] == [
-        (f"{entry['namespace']}/{entry['name']}", entry["lostNode"], entry["node"])
-        for entry in told["evicted"]
+    assert [("evicted", other), ("bound", home)] == [
+        (step["did"], step["node"]) for step in told["steps"] if step["pod"] == name
     ]
-    assert "complete" == told["rollout"]["outcome"]
+    assert [("bound", True, other), ("deleted", False, home)] == [
+        (step["did"], step["new"], step["node"]) for step in told["steps"] if step["pod"] != name
+    ]
+    assert [("batch", 1, 1), ("web", 1, 0)] == sorted(
+        (entry["name"], entry["after"], entry["evicted"]) for entry in told["workloads"]
+    )
+    # A list of budgets that is empty may not have been read.
+    verdict = told["verdict"]
+    assert ("not-read", ["poddisruptionbudgets"]) == (verdict["cause"], verdict["needs"])
