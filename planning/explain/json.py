@@ -11,20 +11,19 @@ from planning.explain.explain import Explained
 from planning.explain.score_answer import UsedProfile
 from planning.explain.score_profile import not_modeled
 from planning.simulation.autoscaled import WithNewNodes
+from planning.simulation.explained_pod import Moment
+from planning.simulation.outcome import HelpfulChange, WorkloadOutcome
 from planning.simulation.replicas import Replicas
-from planning.simulation.rollout.new_revision import ReplacedPods
 from planning.simulation.suggestions.outvoted import OutvotedSpread
-from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestion
 from planning.simulation.suggestions.suggestions import examples_of
-from planning.text.rollout_words import delete_commands, suggestion_cost
+from planning.simulation.suggestions.words import delete_command
 from planning.text.suggestion_json import SuggestedChange, SuggestedClusterChange, suggested_change
 from planning.text.suggestion_text import how_edited
-from policies.manifests.wire import INLINE, Count, dumps
+from policies.manifests.wire import INLINE, OPTIONAL, Count, dumps
 from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
-from policies.scheduler.changes import Change
 from policies.scheduler.defaults import NoConstraints
 from policies.scheduler.domain_stats import ConstraintStats, Tier
 from policies.scheduler.rejections import RejectedNodes
@@ -53,8 +52,12 @@ class ExplainAnswer:
     object: Workload  #: The object of the request.
     #: The revision of the workload that the pod was scheduled as; null for what has none.
     revision: PodRevision | None
-    #: What a new revision replaces where it is applied; null for nothing, and for a stored object.
-    replaced: ReplacedPods | None
+    #: How many pods of older revisions it replaces; null for none, and for an object of the cluster.
+    replaced: Count | None
+    #: What becomes of an object that is not in the cluster as it is; the replicas are its numbers.
+    outcome: Annotated[WorkloadOutcome | None, OPTIONAL]
+    #: Which of its pods the rest is about, and when: the first that stays pending, else the first new one.
+    moment: Annotated[Moment | None, OPTIONAL]
     fits: bool  #: Whether the pod fits a node.
     nodes: Count  #: How many nodes there are.
     feasible_nodes: Count  #: How many of them the pod fits.
@@ -100,17 +103,19 @@ def render(explained: Explained) -> bytes:
     """
     placement, result, replicas = explained.placement, explained.placement.result, explained.replicas
     explanation, suggestions = explained.explanation, explained.suggestions
-    workload, profile, completing = placement.workload, result.request.profile, explained.completing
+    workload, profile, played = placement.workload, result.request.profile, explained.played
     changes = [suggested_change(found, placement, replicas) for found in suggestions.found]
-    if completing is not None:
-        changes = [_completing_change(found, explained) for found in completing.found]
+    if played is not None:
+        changes = [_helpful_change(found, explained) for found in played.helpful]
     answer = ExplainAnswer(
         kubernetes_version=placement.version,
         judged_as=judged_as(placement.version).exact,
         dropped=placement.dropped,
         object=workload,
         revision=placement.revision,
-        replaced=explained.replaced,
+        replaced=None if played is None or played.found.updated is None else played.found.before or None,
+        outcome=None if played is None else played.found,
+        moment=None if played is None else played.moment,
         fits=bool(result.feasible_count),
         nodes=len(result.names),
         feasible_nodes=result.feasible_count,
@@ -132,7 +137,7 @@ def render(explained: Explained) -> bytes:
         lead=explanation.lead,
         outvoted=explained.outvoted,
         changes=changes,
-        changes_complete=suggestions.complete if completing is None else completing.complete,
+        changes_complete=suggestions.complete,
         editing=how_edited(placement, explained.waits_for) if any(each.edits for each in changes) else "",
         profile=UsedProfile.of(profile),
         not_modeled=[*result.request.pod.unmodeled, *result.unread, *not_modeled(profile)],
@@ -141,11 +146,14 @@ def render(explained: Explained) -> bytes:
     return dumps(answer)
 
 
-def _deletion(found: RolloutSuggestion, namespace: str) -> SuggestedClusterChange:
-    return SuggestedClusterChange(
-        text="; ".join(delete_commands(found, namespace)),
+def _helpful_change(helpful: HelpfulChange, explained: Explained) -> SuggestedChange:
+    """Return a change with which what is played ends well."""
+    replicas, events = explained.replicas, (*helpful.events, *helpful.then)
+    deleted = (delete_command(event.delete) for event in helpful.then if event.delete is not None)
+    changed = SuggestedClusterChange(
+        text="; ".join(deleted) if helpful.edits else helpful.text,
         nodes=(),
-        count=len(found.deleted),
+        count=len(events),
         key=None,
         value=None,
         without_taints=(),
@@ -153,23 +161,18 @@ def _deletion(found: RolloutSuggestion, namespace: str) -> SuggestedClusterChang
         storage_class=None,
         class_like=None,
     )
-
-
-def _completing_change(found: RolloutSuggestion, explained: Explained) -> SuggestedChange:
-    """Return a change with which a rollout completes."""
-    first, replicas = found.first.result, explained.replicas
-    namespace = explained.placement.workload.namespace
+    result = explained.placement.result if helpful.placement is None else helpful.placement.result
     return SuggestedChange(
-        kinds=[found.change.what] if isinstance(found.change, Change) else [],
-        edits=found.edits,
+        kinds=helpful.kinds,
+        edits=helpful.edits,
         elsewhere=(),
-        in_cluster=_deletion(found, namespace) if found.deleted else None,
-        feasible_nodes=first.feasible_count,
-        examples=examples_of(first),
+        in_cluster=changed if events else None,
+        feasible_nodes=result.feasible_count,
+        examples=examples_of(result),
         replicas_before=None if replicas is None else replicas.fitting,
-        replicas_after=None if replicas is None else replicas.wanted,
+        replicas_after=None if replicas is None else helpful.after,
         enough=True,
-        costs=[suggestion_cost(found)],
-        given_up=found.given_up,
-        caution=False,
+        costs=[helpful.cost],
+        given_up=helpful.given_up,
+        caution=helpful.caution,
     )

@@ -9,15 +9,33 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planning.explain.constraint import constraint_text
-from planning.explain.explain import Explained
+from planning.explain.explain import Explained, PlayedWorkload
 from planning.explain.score_profile import profile_name, profile_text, unmodeled_text
+from planning.simulation.explained_pod import Moment
 from planning.simulation.suggestions.outvoted import MOST_EVALUATIONS, OutvotedSpread
-from planning.text.suggestion_text import DIFF_HINT, suggestions_text
-from planning.text.words import constraint_title, domain_name, dropped, named, replicas_text, unread_text
-from planning.text.words import headline as placement_headline
+from planning.text.outcome import (
+    as_sentence,
+    counts_table,
+    has_numbers,
+    left_out_line,
+    suggestion_lines,
+    verdict_line,
+)
+from planning.text.suggestion_text import DIFF_HINT, how_edited, suggestions_text
+from planning.text.words import (
+    constraint_title,
+    domain_name,
+    dropped,
+    fits_text,
+    named,
+    replica_origin_text,
+    replicas_text,
+    unread_text,
+    workload_title,
+)
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_PHRASE, listed, plural
+from policies.manifests.words import listed, ordinal, plural
 from policies.reports.terminal import indented, item, print_all, section, sentence
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
@@ -37,6 +55,8 @@ if TYPE_CHECKING:
 NO_MOVE: Final = (
     "a volume does not move: to get a new one elsewhere, delete claim and pod, which loses its data"
 )
+#: What is said where nothing helps that was tried.
+NO_CHANGE: Final = "No change of the manifest or the cluster that Evenkeel knows."
 #: Groups of refusing nodes, and tiers of feasible ones, that are listed.
 MOST_GROUPS: Final = 8
 
@@ -50,12 +70,11 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
 def _parts(explained: Explained, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     result = placement.result
-    yield headline(explained)
-    if explained.why and not result.feasible_count:
-        yield Text(f"{explained.why[0].upper()}{explained.why[1:]}.")
-    yield from _moment(explained)
+    if explained.played is not None:
+        yield from _played(explained.played, explained)
+    else:
+        yield from _next(explained)
     yield from map(Text, profile_text(result.request.profile))
-    yield from replicas_text(placement, explained.replicas)
     if result.message:
         yield sentence(result.message)
     yield from _constraints(explained)
@@ -67,64 +86,80 @@ def _parts(explained: Explained, groups: int) -> Iterator[RenderableType]:
         yield from section("Where it would go", _outlook(explained, groups))
     if result.preemption is not None and result.preemption.nominated:
         yield from section("Whom it would preempt", map(Text, preemption_lines(result.preemption)))
-    if explained.stuck_message and result.names:
+    if explained.stuck_message and result.names and explained.played is None:
         yield from _help(explained)
     if explained.autoscaled is not None:
         yield from _autoscaled(explained.autoscaled)
     yield from _notices(result)
 
 
-def _moment(explained: Explained) -> Iterator[Text]:
-    """Yield which pod is explained, and when, where that is not the next one in the cluster as it is."""
-    rollout = explained.rollout
-    if rollout is not None and rollout.courses.worst.waiting:
-        yield Text("Shown is where a new pod could go when the rollout is stuck.")
-    elif rollout is not None:
-        yield Text("Shown is where the first new pod could go when it is scheduled.")
-    if rollout is not None and not rollout.known:
-        # Only whoever rolls out pays for its words.
-        from planning.text.rollout_words import UNREAD  # noqa: PLC0415
-
-        yield Text(UNREAD, "yellow")
+def _next(explained: Explained) -> Iterator[Text]:
+    """Yield whose next pod fits how many nodes, and why it fits none."""
+    yield placed(explained)
+    if explained.why and not explained.placement.result.feasible_count:
+        yield Text(as_sentence(explained.why))
     if explained.node:
         yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
+    yield from replicas_text(explained.placement, explained.replicas)
+
+
+def _played(played: PlayedWorkload, explained: Explained) -> Iterator[RenderableType]:
+    """Yield what becomes of an object that is played, which of its pods is explained, and what would help."""
+    found, moment = played.found, played.moment
+    yield verdict_line(played.verdict)
+    yield from replica_origin_text(explained.placement.workload)
+    if has_numbers(found):
+        yield counts_table([found])
+    yield from _which(moment, explained)
+    if explained.why and explained.why not in played.verdict.sentence:
+        yield Text(as_sentence(explained.why))
+    if played.helpful:
+        yield from section("What would help", suggestion_lines(played.helpful))
+        if any(each.edits for each in played.helpful):
+            yield Text(f"{how_edited(explained.placement, explained.waits_for)} {DIFF_HINT}", "dim")
+    elif played.verdict.value is False:
+        yield from section("What would help", [Text(NO_CHANGE)])
+    if left_out := left_out_line(played.outcome):
+        yield Text(left_out, "dim")
+
+
+def _which(moment: Moment | None, explained: Explained) -> Iterator[Text]:
+    """Yield which pod is explained, and how many nodes it fits."""
+    if moment is None:
+        yield placed(explained)
+        return
+    replaced = f"{moment.replaced:,} {'was' if moment.replaced == 1 else 'were'} replaced"
+    which = f"The {ordinal(moment.number)} new pod{f', after {replaced}' if moment.replaced else ''}: "
+    yield Text(which).append(_fits(explained, one_line(moment.pod)))
 
 
 def _help(explained: Explained) -> Iterator[RenderableType]:
     """Yield why pods stay pending, and what would help."""
-    title, message, rollout = "What would make it fit", explained.stuck_message, explained.rollout
-    if rollout is not None:
-        title, names = "What would make it complete", rollout.courses.worst.pending
-        text = f"{plural(len(names), 'pod')} pending in the end, {listed(names, IN_PHRASE)}: {message}"
-        yield from section("Why it does not complete", [sentence(text)])
-    elif explained.placement.result.feasible_count:
+    title = "What would make it fit"
+    if explained.placement.result.feasible_count:
         title = "What would make the other replicas fit"
         first = Text(f"The first that does not fit: {explained.why}.")
-        yield from section("Why not all replicas fit", [first, sentence(message)])
-    yield from section(title, _suggestions(explained))
-
-
-def _suggestions(explained: Explained) -> Iterator[RenderableType]:
-    """Yield what would help, and what a rollout changes about it."""
-    replaced = explained.replaced
-    if explained.rollout is not None and explained.completing is not None:
-        # Only whoever rolls out pays for its words.
-        from planning.text.rollout_text import completing_text  # noqa: PLC0415
-
-        yield from completing_text(explained.rollout, explained.completing)
-        if any(found.edits for found in explained.completing.found):
-            yield Text(DIFF_HINT, "dim")
-        return
-    yield from suggestions_text(
+        yield from section("Why not all replicas fit", [first, sentence(explained.stuck_message)])
+    suggested = suggestions_text(
         explained.suggestions, explained.placement, explained.replicas, explained.waits_for
     )
-    if replaced is not None:
-        yield Text("Beside the old pods, which leave as it is rolled out: less may be enough.")
+    yield from section(title, suggested)
 
 
-def headline(explained: Explained) -> Text:
-    """Return whose pod fits how many nodes, what it replaces, and which nodes an autoscaler adds for it."""
-    text, autoscaled = placement_headline(explained.placement, explained.replaced), explained.autoscaled
+def headline(explained: Explained) -> str:
+    """Return what becomes of an object in a line, or whose pod fits how many nodes."""
+    if explained.played is not None:
+        return as_sentence(explained.played.verdict.sentence)
+    return placed(explained).plain
+
+
+def placed(explained: Explained) -> Text:
+    """Return whose pod fits how many nodes, and which nodes an autoscaler adds for it."""
+    return _fits(explained, workload_title(explained.placement))
+
+
+def _fits(explained: Explained, whose: str) -> Text:
+    text, autoscaled = fits_text(explained.placement, whose), explained.autoscaled
     if autoscaled is None:
         return text
     pod = "the first replica that does not fit" if explained.placement.result.feasible_count else "it"

@@ -67,6 +67,16 @@ def judge_workload(outcome: WorkloadOutcome, facts: WorkloadFacts) -> tuple[Verd
     return tuple(sorted(found, key=rank)) or (judged.verdict(Cause.FITS, judged.lead),)
 
 
+def reached(outcome: WorkloadOutcome, *, completes: bool) -> int:
+    """Return how many pods are as they should be.
+
+    Args:
+        outcome: The numbers.
+        completes: Whether its rollout completes, which a partition may keep old pods from.
+    """
+    return outcome.after if outcome.updated is None or completes else outcome.updated
+
+
 def rank(verdict: Verdict) -> tuple[int, int]:
     """Sort verdicts, the worst first: by cause, then by how many pods they are about."""
     return RANK[verdict.cause], -verdict.count
@@ -102,10 +112,9 @@ class _Workload:
     @property
     def reached(self) -> int:
         """How many pods are as they should be."""
-        outcome = self.outcome
-        # A partition keeps old ones for good, and OnDelete until someone deletes them.
+        # OnDelete keeps old ones until someone deletes them.
         keeps = self.facts.rollout in {Cause.FITS, Cause.WAITS_FOR_DELETION}
-        return outcome.after if keeps or outcome.updated is None else outcome.updated
+        return reached(self.outcome, completes=keeps)
 
     @property
     def goal(self) -> int:

@@ -33,7 +33,7 @@ from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
 from policies.scheduler.binding import SchedulingAttempt, TieBreaker
-from policies.scheduler.index import PodOnNode
+from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.workload_topology import REVISION_LABELS
 
 #: Pods of one scenario that are scheduled one after another for objects; with 5,000 nodes each takes some
@@ -56,6 +56,8 @@ class ObjectOutcome:
     peaks: dict[int, int] = field(default_factory=dict)  #: The largest skew of each constraint on the way.
     untried: int = 0  #: How many pods more there should be, which were not tried.
     not_played: str = ""  #: What of it is not played, as a sentence; empty if all is.
+    #: The cluster in which the first of its pods was created that had to be; None if none had.
+    at_first_new: ClusterIndex | None = None
     #: The cluster before that, where another course of it ends worse than the likely one.
     before_rollout: PlayedCluster | None = None
 
@@ -101,7 +103,8 @@ class ObjectChanges:
             # Policies change what is created alone; what they injected stays when a manifest is applied.
             workload = replace(workload, stored=True)
         found = () if before is None else differences(before, workload)
-        change = ObjectChange.ADDED if before is None and not self._has_pods(ref) else ObjectChange.CHANGED
+        is_new = before is None and not self._has_pods(ref, workload)
+        change = ObjectChange.ADDED if is_new else ObjectChange.CHANGED
         if before is not None and not found:
             change = ObjectChange.NONE
         elif found == (Difference.REPLICAS,):
@@ -186,7 +189,7 @@ class ObjectChanges:
         played.objects[ref] = now = PlayedObject(
             after, prepared, wanted, () if was is None else was.waiting, None if was is None else was.updated
         )
-        if template and change is not ObjectChange.ADDED:
+        if template and change is not ObjectChange.ADDED and (is_rolled_out(after) or rolls_out(after)):
             now.updated = set()
         if after.own_pods is not None:
             played.claim(ref, played.cluster.selected_names(after.namespace, after.own_pods))
@@ -295,6 +298,7 @@ class ObjectChanges:
             outcome.errors = error.errors
             return
         outcome.rollout = rollout
+        outcome.at_first_new = outcome.at_first_new or rollout.courses.likely.at_first_new
         is_worse = rollout.courses.worst is not rollout.courses.likely
         outcome.before_rollout = played.fork() if is_worse else None
         self.adopt(ref, rollout, rollout.courses.likely, number)
@@ -460,7 +464,9 @@ class ObjectChanges:
     def _schedule(self, ref: WorkloadRef, prepared: PreparedPod, count: int, number: int) -> int:
         """Schedule pods of a workload; return how many were tried."""
         played = self._played
-        queue = replicas_of(prepared, count, played.cluster)
+        queue, outcome = replicas_of(prepared, count, played.cluster), self.done[ref]
+        if queue and outcome.at_first_new is None:
+            outcome.at_first_new = played.cluster.fork(ref.namespace)
         steps = self._simulation.schedule_all(queue)
         if played.scaling is not None and count_bound(steps) < len(steps) == len(queue):
             steps, _ = played.scaling.add_nodes(queue, steps)
@@ -519,8 +525,11 @@ class ObjectChanges:
         self._placed(ref, prepared, list(pods.steps), number)
         now.unfinished = None
 
-    def _has_pods(self, ref: WorkloadRef) -> bool:
-        return bool(self._played.running(ref) or self._played.pending(ref))
+    def _has_pods(self, ref: WorkloadRef, workload: Workload) -> bool:
+        """Return whether there are pods of a workload, or of nobody that it takes for its own."""
+        played, own = self._played, workload.own_pods
+        taken = 0 if own is None else played.cluster.count_pods(ref.namespace, own)
+        return bool(taken or played.running(ref) or played.pending(ref))
 
     def _of_other_revisions(self, ref: WorkloadRef, after: PreparedPod) -> int:
         """Return how many pods of a workload are of other revisions than its next pod."""

@@ -6,7 +6,7 @@ Numbers and verdicts are those of the likely way; ``Outcome.branches`` has what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
@@ -15,12 +15,15 @@ from planning.simulation.autoscaled import NewNode
 from planning.simulation.events import Event
 from planning.simulation.release_diff import WorkloadDiff
 from planning.simulation.rollout.rollout import Rollout
+from planning.simulation.suggestions.given_up import GivenUp
 from policies.manifests.edits import Edit
 from policies.manifests.wire import INLINE, INTERNAL, Count, Keywords, sent
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
+from policies.pods.placement import Placement, PreparedPod
+from policies.scheduler.changes import ChangeKind
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.skew import skew_of
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -242,6 +245,14 @@ class WorkloadOutcome:
     verdicts: tuple[Verdict, ...]  #: The verdicts, the worst first; one at least.
     #: How it is rolled out or scaled; None where it is not. For what explains and suggests.
     rollout: Annotated[Rollout | None, INTERNAL] = None
+    #: Its next pod once it is changed; None where it is not, or is removed.
+    prepared: Annotated[PreparedPod | None, INTERNAL] = field(default=None, compare=False)
+    #: The names of the pods that it has or had, where it is changed.
+    pods: Annotated[frozenset[str], INTERNAL] = field(default=frozenset(), compare=False)
+    #: The first of its pods that has no node at the end, its name and request; None where all have one.
+    stuck: Annotated[tuple[str, SchedulingRequest] | None, INTERNAL] = field(default=None, compare=False)
+    #: The cluster in which the first pod that it gets was created; None where it gets none.
+    at_first_new: Annotated[ClusterIndex | None, INTERNAL] = field(default=None, compare=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -305,12 +316,19 @@ class HelpfulChange:
 
     text: str  #: What to do, as a sentence without its end.
     events: tuple[Event, ...] = ()  #: Events that come before those that were asked.
-    edits: tuple[Edit, ...] = ()  #: Changes of the applied manifest.
-    workload: WorkloadRef | None = None  #: The workload that is changed; null for the cluster.
+    then: tuple[Event, ...] = ()  #: Events that come right after the manifest is applied.
+    #: Changes of its manifest: of the one that is applied, or of the one in the cluster before anything else.
+    edits: tuple[Edit, ...] = ()
+    workload: WorkloadRef | None = None  #: The workload that it helps; null for the cluster.
     cost: str = ""  #: What it gives up, or costs.
     caution: bool = False  #: Whether it should be the last resort.
-    verdict: Verdict  #: The verdict of the same scenario with it.
+    given_up: tuple[GivenUp, ...] = ()  #: What it weakens or removes of DoNotSchedule constraints.
+    verdict: Verdict  #: The verdict on the workload of the same scenario with it.
     after: Count  #: How many pods of the workload run then.
+    #: What it changes, for texts of the same process; of an update strategy and of pods nothing.
+    kinds: Annotated[tuple[ChangeKind, ...], INTERNAL] = ()
+    #: Where the pod by which that outcome is explained could go; None where nothing is known of it.
+    placement: Annotated[Placement | None, INTERNAL] = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath, member
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.deletion_facts import seconds_of
 from policies.model.version import KubernetesVersion
 from policies.model.workload import OWNER_KEY, Workload
@@ -87,10 +88,14 @@ class PodOwners:
     def object_of(self, ref: WorkloadRef) -> Workload | None:
         """Return the object of a workload as the cluster has it; None if that is not known."""
         if ref not in self._objects:
-            found = self._state.workloads.find(ref)
-            is_revision = found is not None and found.kind.kind != ref.kind
-            self._objects[ref] = _deployment(found, ref) if found is not None and is_revision else found
+            self._objects[ref] = object_in(self._state.workloads, ref)
         return self._objects[ref]
+
+
+def object_in(workloads: ClusterWorkloads, ref: WorkloadRef) -> Workload | None:
+    """Return the object of a workload as a cluster has it; None if that is not known."""
+    found = workloads.find(ref)
+    return _deployment(found, ref) if found is not None and found.kind.kind != ref.kind else found
 
 
 def _deployment(revision: Workload, ref: WorkloadRef) -> Workload:
@@ -320,6 +325,10 @@ class PlayedCluster:
             self._names[ref] = {key for key in known if self.belongs.get(key, ref) == ref}
             self._names[ref] |= {key for key, owner in self.belongs.items() if owner == ref}
         return self._names[ref]
+
+    def names_of(self, ref: WorkloadRef) -> frozenset[str]:
+        """Return the name of every pod that a workload has, or had."""
+        return frozenset(name for _, name in self._keys(ref))
 
     def claim(self, ref: WorkloadRef, names: Iterable[str], number: int | None = None) -> None:
         """Note that pods belong to a workload, perhaps to one whose pods were placed here."""

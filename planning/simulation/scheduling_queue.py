@@ -15,9 +15,9 @@ from planning.simulation.replicas import (
     replicas_of,
     running_replicas,
 )
-from planning.simulation.rollout.new_revision import find_replaced
 from planning.simulation.rollout.rollout import Rollout, simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
+from planning.simulation.rollout.running_pods import find_running
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     NAME_TAKEN,
@@ -146,10 +146,13 @@ def queue_applied(
         rollout = simulate_rollout(obj, context, settings, namespace=namespace)
     else:
         prepared = prepare(read_workload(obj, context, namespace=namespace), context)
-        replaced = find_replaced(prepared, context, settings)
-        if replaced is None or replaced.rollout is None:
+        if not _replaces_pods(prepared, settings):
             return None
-        rollout = replaced.rollout
+        try:
+            rollout = simulate_rollout(obj, context, settings, namespace=namespace)
+        except PlacementError:
+            # Of a kind, or with more replicas, that are not rolled out here.
+            return None
     likely = rollout.courses.likely
     return SchedulingQueue(
         pods=likely.waiting,
@@ -161,6 +164,21 @@ def queue_applied(
         replicas=Replicas(wanted=rollout.replicas, placed=likely.running, fitting=likely.running),
         rollout=rollout,
     )
+
+
+def _replaces_pods(prepared: PreparedPod, settings: RolloutSettings) -> bool:
+    """Return whether an object is a new revision of pods that run.
+
+    Not one of the cluster of which no revision is known, so that the pods may be its own.
+    """
+    workload, revision = prepared.workload, prepared.revision
+    if workload.own_pods is None or revision is None or not revision.is_new:
+        return False
+    key = workload.kind.name, workload.namespace, workload.name
+    # A file that was exported has the uid of the stored object, and may have been edited since.
+    if workload.stored and not prepared.cluster.snapshot.revisions(*key):
+        return False
+    return bool(find_running(prepared, settings.known).pods)
 
 
 def _one_for_each_node(

@@ -19,7 +19,6 @@ from planning.simulation.judge import WorkloadFacts, judge_workload, rank
 from planning.simulation.object_changes import MOST_SCHEDULED, ObjectChanges, ObjectOutcome, shown_ref
 from planning.simulation.outcome import Cause, ObjectChange, WorkloadOutcome
 from planning.simulation.played_cluster import Hit, PlayedCluster, PlayedObject, cluster_of
-from planning.simulation.recovery import DisplacedPod
 from planning.simulation.release_diff import WorkloadDiff
 from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.scenario import ClusterState, Scenario
@@ -226,22 +225,28 @@ class Counting:
             ),
             next=upcoming,
             rollout=None if changed is None else changed.rollout,
+            prepared=None if now is None else now.prepared,
+            at_first_new=None if changed is None else changed.at_first_new,
+            stuck=self._stuck(ref, now),
+            pods=frozenset() if changed is None else played.names_of(ref),
             verdicts=(),
         )
-        facts = self._facts(ref, changed, refused, complete=complete)
+        facts = self._facts(ref, changed, refused, outcome.stuck, complete=complete)
         return replace(outcome, verdicts=judge_workload(outcome, facts))
 
-    def _why_pending(self, waiting: Sequence[DisplacedPod], now: PlayedObject | None) -> str:
-        """Return why the first pod that waits has no node, as a sentence; empty where none waits."""
+    def _stuck(self, ref: WorkloadRef, now: PlayedObject | None) -> tuple[str, SchedulingRequest] | None:
+        """Return the first pod that waits; None where none does, or nothing is known of it."""
+        again = self._played.again
+        requests = ((entry.name, again.request_of(entry)) for entry in self._left.get(ref, ()))
+        left = () if now is None else ((pod.name, pod.request) for pod in now.waiting)
+        return next(((name, found) for name, found in chain(requests, left) if found is not None), None)
+
+    def _why_pending(self, stuck: tuple[str, SchedulingRequest] | None) -> str:
+        """Return why a pod that waits has no node, as a sentence; empty where none waits."""
         played = self._played
-        requests = (played.again.request_of(entry) for entry in waiting)
-        left = () if now is None else now.waiting
-        first = next(
-            chain((each for each in requests if each is not None), (pod.request for pod in left)), None
-        )
-        if first is None:
+        if stuck is None:
             return ""
-        result = played.simulation.evaluate(first)
+        result = played.simulation.evaluate(stuck[1])
         # One that OrderedReady has not let come fits, perhaps.
         return "" if result.feasible.any() else pending_sentence(result, played.cluster)
 
@@ -289,6 +294,7 @@ class Counting:
         ref: WorkloadRef,
         changed: ObjectOutcome | None,
         refused: Sequence[RefusedEviction],
+        stuck: tuple[str, SchedulingRequest] | None,
         *,
         complete: bool,
     ) -> WorkloadFacts:
@@ -309,7 +315,7 @@ class Counting:
             rollout=None if rollout is None or rollout.scaled else _ENDS[rollout.courses.likely.outcome],
             in_order=workload is not None and workload.is_ordered,
             pending=tuple(names),
-            why_pending=self._why_pending(waiting, now),
+            why_pending=self._why_pending(stuck),
             message=message,
             evictions=tuple(refused),
             drained=self._drains,

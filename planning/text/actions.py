@@ -13,7 +13,8 @@ from planning.simulation.events import (
     TaintedNode,
     UntaintedNode,
 )
-from planning.text.words import domain_name, taints_text
+from planning.simulation.suggestions.words import taints_text
+from planning.text.words import domain_name
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, listed, plural
 

@@ -24,6 +24,7 @@ from planning.simulation.outcome import (
     Verdict,
     WorkloadOutcome,
 )
+from planning.text.suggestion_text import given_up_text
 from planning.text.words import domain_name
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, ON_LINE, listed, more, plural
@@ -324,9 +325,10 @@ def suggestion_lines(suggestions: Sequence[HelpfulChange]) -> Iterator[Renderabl
         grid.add_column(overflow="fold")
         words = [one_line(each.text, MAX_MESSAGE), *map(edit_text, each.edits if not each.text else ())]
         text = Text("; ".join(word for word in words if word))
-        cost = f"; costs {one_line(each.cost)}" if each.cost else ""
+        cost = f"; costs: {one_line(each.cost)}" if each.cost else ""
         then = f"then {one_line(each.verdict.sentence, MAX_MESSAGE).rstrip('.')}{cost}"
-        text.append(f": {then}", "yellow" if each.caution else "dim")
+        then += "".join(f". {given_up_text(given_up)}" for given_up in each.given_up)
+        text.append(f": {then}", "yellow" if each.caution or each.given_up else "dim")
         grid.add_row(str(number), text)
         yield grid
     if (rest := len(suggestions) - MOST_SUGGESTIONS) > 0:

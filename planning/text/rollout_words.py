@@ -14,7 +14,7 @@ from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.rollout.stateful_set_controller import StatefulUpdate
 from planning.simulation.simulate import NOT_LOOKED_AT, NOT_LOOKED_AT_BESIDE, not_replaced
 from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestion, StrategyChange
-from planning.text.suggestion_text import cost_of
+from planning.simulation.suggestions.words import cost_of
 from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, listed, plural
@@ -149,22 +149,6 @@ def placed_first(rollout: Rollout) -> Iterator[str]:
     like += ", taken to be like those of the object," if rollout.assumed else ""
     verb = "was" if rollout.placed == 1 else "were"
     yield f"{runs}: {plural(rollout.placed, 'pod')}{like} {verb} created first."
-
-
-def waits_for(rollout: Rollout) -> str:
-    """Return the step before a change reaches a rollout that is stuck already; empty if none is needed."""
-    new = [name for name in rollout.courses.worst.pending if name not in rollout.waited_for]
-    if rollout.stateful is None or rollout.stateful.parallel or not new:
-        return ""
-    return (
-        f"To be changed before the rollout. Once that is stuck, delete pod {one_line(new[0])}, too: with"
-        " OrderedReady the controller waits for it as it is."
-    )
-
-
-def delete_commands(suggestion: RolloutSuggestion, namespace: str) -> list[str]:
-    """Return the commands that delete the pods for which a controller waits."""
-    return [f"kubectl delete pod {one_line(name)} -n {one_line(namespace)}" for name in suggestion.deleted]
 
 
 def suggestion_cost(suggestion: RolloutSuggestion) -> str:

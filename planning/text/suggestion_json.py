@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 from planning.simulation.replicas import Replicas
 from planning.simulation.suggestions.given_up import GivenUp, given_up_by
 from planning.simulation.suggestions.suggestions import ExternalChange, Suggestion
-from planning.text.suggestion_text import cost_of, in_cluster
+from planning.simulation.suggestions.words import cost_of, in_cluster
 from policies.manifests.edits import Edit
 from policies.manifests.wire import Count, Keywords
 from policies.model.constraint import WhenUnsatisfiable

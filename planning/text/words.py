@@ -12,10 +12,9 @@ from rich.text import Text
 from planning.simulation.recovery import DisplacedPod, PodOutcome
 from planning.simulation.replicas import Replicas
 from planning.simulation.rollout.courses import RolloutEnd
-from planning.simulation.rollout.new_revision import ReplacedPods
 from planning.simulation.rollout.rollout import Rollout
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_MESSAGE, IN_SENTENCE, listed, more, plural
+from policies.manifests.words import IN_SENTENCE, more, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.pod_volumes import LostVolume
 from policies.model.replica_number import ReplicaOrigin
@@ -51,34 +50,27 @@ def search_ended(tried: str) -> Text:
     return Text(f"There may be more: the search ended after {tried}.")
 
 
-def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text:
-    """Return whose pod fits how many nodes, and what it replaces where it is applied."""
-    result, whose = placement.result, workload_title(placement)
+def headline(placement: Placement) -> Text:
+    """Return whose pod fits how many nodes."""
+    return fits_text(placement, workload_title(placement))
+
+
+def fits_text(placement: Placement, whose: str) -> Text:
+    """Return how many nodes a pod fits, after its name or that of its workload."""
+    result = placement.result
     count, size = result.feasible_count, len(result.names)
     verb = "fits" if placement.running is None else "would run on"
     number = f"{at_most(placement)}{count:,}" if count else "none"
     fits = f"{verb} {number} of {plural(size, 'node')}"
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
     text.append(f" (Kubernetes {placement.version})")
-    return text.append(as_revision(placement, replaced))
+    return text.append(revision_note(placement))
 
 
-def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> str:
+def revision_note(prepared: PreparedPod) -> str:
     """Return the note on a pod of a new revision; empty for any other."""
-    revision = prepared.revision
-    if revision is None or not revision.is_new:
-        return ""
-    if replaced is None:
-        return ", scheduled as a new revision"
-    if replaced.rollout is None:
-        return f", scheduled as a new revision beside {plural(replaced.count, 'older pod')} that it replaces"
-    return f", a new revision that replaces {plural(replaced.count, 'pod')}: {rolled_out(replaced.rollout)}"
-
-
-def rolled_out(rollout: Rollout) -> str:
-    """Return how a rollout ends in an answer that is about something else."""
-    evicts = evictions_text(rollout.courses.worst.evicted)
-    return f"{endings(rollout)}{evicts and f'; {evicts}'} (see evenkeel what-if)"
+    is_new = prepared.revision is not None and prepared.revision.is_new
+    return ", scheduled as a new revision" if is_new else ""
 
 
 def endings(rollout: Rollout) -> str:
@@ -263,12 +255,3 @@ def named(examples: tuple[str, ...], count: int) -> str:
     """
     names = ", ".join(map(one_line, examples))
     return f"{plural(count, 'node')}{': ' if count == len(examples) else ', such as '}{names}"
-
-
-def taints_text(keys: Sequence[str]) -> str:
-    """Return taints by their keys.
-
-    >>> taints_text(["team"]), taints_text(["team", "gpu"])
-    ('the taint team', 'the taints team, gpu')
-    """
-    return f"the {'taint' if len(keys) == 1 else 'taints'} {listed(keys, IN_MESSAGE)}"

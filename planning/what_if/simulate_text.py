@@ -9,8 +9,9 @@ from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.simulated_queue import SimulatedQueue
 from planning.text import rollout_text
 from planning.text.words import (
-    as_revision,
-    rolled_out,
+    endings,
+    evictions_text,
+    revision_note,
     workload_title,
 )
 from policies.manifests.words import plural
@@ -57,5 +58,6 @@ def headline(simulated: SimulatedQueue) -> Text:
         text.append(f", {untried:,} not tried", "bold red")
     text.append(f" ({plural(queue.cluster.node_count, 'node')}, Kubernetes {queue.version})")
     if queue.rollout is not None:
-        return text.append(f", after {rolled_out(queue.rollout)}")
-    return text if queue.prepared is None else text.append(as_revision(queue.prepared))
+        evicts = evictions_text(queue.rollout.courses.worst.evicted)
+        return text.append(f", after {endings(queue.rollout)}{evicts and f'; {evicts}'}")
+    return text if queue.prepared is None else text.append(revision_note(queue.prepared))

@@ -42,6 +42,16 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def ordinal(number: int) -> str:
+    """Return the place of a thing among others.
+
+    >>> [ordinal(number) for number in (1, 2, 3, 4, 11, 21, 112)]
+    ['1st', '2nd', '3rd', '4th', '11th', '21st', '112th']
+    """
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number:,}{'th' if number % 100 in {11, 12, 13} else endings.get(number % 10, 'th')}"
+
+
 def more(count: int, noun: str = "") -> str:
     """Return the end of a list: how many things it leaves out.
 

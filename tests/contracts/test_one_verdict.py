@@ -20,6 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
+from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.fields import FieldPath
 from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.examples import examples
 from tests.webhook.cli.in_process import evenkeel
@@ -49,6 +51,7 @@ class Said(NamedTuple):
     succeeds: bool | None = None  #: Whether the change ends well.
     fitting: tuple[int, int] | None = None  #: How many replicas of how many are as they should be.
     pending: int | None = None  #: How many pods of the workload have no node in the end.
+    likely: bool | None = None  #: Whether its likely way ends well, whatever others do that were played.
 
 
 #: Asks one door about a case, which is in the files of a folder, too.
@@ -57,11 +60,12 @@ Reader = Callable[[Mapping[str, Any]], Said]
 
 
 def _explained(answer: Mapping[str, Any]) -> Said:
-    replaced, replicas = answer["replaced"], answer["replicas"]
-    succeeds = answer["fits"]
-    if replaced is not None and replaced["outcome"] is not None:
-        succeeds = replaced["outcome"] == "complete" and not replaced["pending"]
-    return Said(succeeds, (replicas["fitting"], replicas["wanted"]))
+    # One way is played.
+    replicas, outcome = answer["replicas"], answer.get("outcome")
+    if outcome is None:
+        return Said(None, (replicas["fitting"], replicas["wanted"]), None, answer["fits"])
+    succeeds = outcome["verdicts"][0]["value"] is True
+    return Said(None, (replicas["fitting"], replicas["wanted"]), outcome["pending"], succeeds)
 
 
 def _simulated(answer: Mapping[str, Any]) -> Said:
@@ -74,13 +78,16 @@ def _simulated(answer: Mapping[str, Any]) -> Said:
         rollout["outcome"] == "complete" and not answer["pending"],
         (likely["running"] - kept, answer["replicas"]["wanted"]),
         len(likely["pending"]),
+        likely["outcome"] == "complete" and not likely["pending"] and not likely["evictedPending"],
     )
 
 
 def _played(answer: Mapping[str, Any]) -> Said:
     found = next(each for each in answer["workloads"] if each["name"] == "web")
     updated = found["after"] if found["updated"] is None else found["updated"]
-    return Said(answer["verdict"]["value"], (updated, found["wanted"]), found["pending"])
+    likely, branches = answer["verdict"]["value"], answer["branches"]
+    worst = likely if branches is None else branches["worst"]["value"]
+    return Said(worst, (updated, found["wanted"]), found["pending"], likely)
 
 
 def _after_nothing(answer: Mapping[str, Any]) -> Said:
@@ -99,8 +106,8 @@ def _command(reader: Reader, *words: str) -> Door:
         assert done.returncode in {0, 1}, done.stderr
         # The answer for programs and the exit code are one verdict, too.
         said = reader(json.loads(done.stdout))
-        assert said.succeeds in {None, not done.returncode}, words
-        return said._replace(succeeds=not done.returncode)
+        assert (said.likely if said.succeeds is None else said.succeeds) is (not done.returncode), words
+        return said
 
     return ask
 
@@ -109,13 +116,19 @@ def _route(reader: Reader, path: str, **fields: Any) -> Door:
     def ask(case: Case, _: Path) -> Said:
         name = "pod" if path == "/v1/explain" else "workload"
         cluster = {"kind": "List", "items": deepcopy(case.items)}
-        body = json.dumps({name: case.manifest, "cluster": cluster} | fields).encode()
-        server = AdmissionContext(policies=())
-        now = datetime(2026, 11, 20, tzinfo=UTC)
-        call = ApiCall(body, server, now, None, wide=False, workloads=None, deadline=time.monotonic() + 60)
-        return reader(json.loads(API_ROUTES[path].compute(call).body))
+        return reader(json.loads(_asked(path, {name: case.manifest, "cluster": cluster} | fields)))
 
     return ask
+
+
+def _asked(path: str, body: Object) -> bytes:
+    server, now = AdmissionContext(policies=()), datetime(2026, 11, 20, tzinfo=UTC)
+    deadline = time.monotonic() + 60
+    call = ApiCall(
+        json.dumps(body).encode(), server, now, None, wide=False, workloads=None, deadline=deadline
+    )
+    answer = API_ROUTES[path].compute(call).body
+    return answer if isinstance(answer, bytes) else answer.encode()
 
 
 def _page(
@@ -153,17 +166,51 @@ DOORS: Final[Mapping[str, Door]] = {
 }
 
 
+#: Those that try no pods of others.
+_WITHOUT_OTHERS: Final = {
+    "plan", "/v1/simulate", "/v1/simulate rollout", "/v1/simulate actions", "page rollout", "page what-if",
+}  # fmt: skip
+
+
+def _waits(obj: Object) -> bool:
+    is_other = obj["kind"] == "Pod" and obj["metadata"]["name"].startswith("other-")
+    return is_other and "nodeName" not in obj["spec"]
+
+
 def contradictions(case: Case) -> Iterator[str]:
     """Yield what doors say of a case that others contradict."""
     with TemporaryDirectory() as name:
         folder, snapshot = Path(name), {"apiVersion": "v1", "kind": "List", "items": case.items}
         (folder / "cluster.json").write_text(json.dumps(snapshot))
         (folder / "web.json").write_text(json.dumps(case.manifest))
-        said = {door: ask(case, folder) for door, ask in DOORS.items()}
+        # What waits of others takes its room first where a cluster is played.
+        waits = any(_waits(obj) for obj in case.items)
+        doors = {door: ask for door, ask in DOORS.items() if not (waits and door in _WITHOUT_OTHERS)}
+        said = {door: ask(case, folder) for door, ask in doors.items()}
     for field in Said._fields:
         values = {door: value for door, each in said.items() if (value := getattr(each, field)) is not None}
         if len(set(values.values())) > 1:
             yield f"{field}: {values}"
+
+
+def broken_promises(case: Case) -> Iterator[str]:
+    """Yield the suggestions that promise what applying them does not say."""
+    before = _what_if(case, [{"apply": case.manifest}])
+    for each in before["suggestions"] or ():
+        edits = [Edit(FieldPath(tuple(edit["path"])), edit["old"], edit["new"]) for edit in each["edits"]]
+        applied = {"apply": apply_edits(case.manifest, edits)}
+        after = _what_if(case, [*each["events"], applied, *each["then"]])
+        found = next(workload for workload in after["workloads"] if workload["name"] == "web")
+        promised, said = (each["verdict"], each["after"]), (found["verdicts"][0], found["after"])
+        if promised != said or said[0]["value"] is not True:
+            yield f"{each['text']}: {promised}, but {said}"
+
+
+def _what_if(case: Case, events: list[Object]) -> Object:
+    cluster = {"kind": "List", "items": case.items}
+    asked = {"events": events, "cluster": cluster, "runs": 1, "suggest": True}
+    answer: Object = json.loads(_asked("/v1/what-if", deepcopy(asked)))
+    return answer
 
 
 _CPU = st.sampled_from(["", "1", "2"])
@@ -269,8 +316,10 @@ class TestOneVerdict:
     def test_of_random_clusters(self, case: Case) -> None:
         """No door contradicts another one."""
         assert not list(contradictions(case))
+        assert not list(broken_promises(case))
 
     @pytest.mark.parametrize("case", list(_found()), ids=lambda case: case.manifest["kind"])
     def test_of_what_was_found(self, case: Case) -> None:
-        """What once was a contradiction is none."""
+        """What once was a contradiction is none, and what is suggested comes true."""
         assert not list(contradictions(case))
+        assert not list(broken_promises(case))

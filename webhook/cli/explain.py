@@ -70,13 +70,13 @@ def command(
     snapshot. A file has a Pod, or a workload whose next pod is scheduled. Services and Namespaces in it are
     added to the cluster.
 
-    A new revision over running pods replaces them: it is rolled out, and replicas and suggestions are those
-    of its end. Shown is a new pod when the rollout is stuck, else the first one that gets a node.
+    An object of a file that the cluster does not have so is applied first, as what-if does it: the answer
+    begins with what becomes of it, and explains its first pod that stays pending, else the first new one.
 
     With --autoscale the headline also says what the autoscaler would add for a pod that fits nowhere, or
     for the first replica that does not fit. The exit code is that without these nodes, which may not come.
 
-    Exit codes: 0 the pod fits a node, or a new revision of pods that run rolls out, 1 otherwise, 2 bad usage
+    Exit codes: 0 the pod fits a node, or what is applied ends well, 1 otherwise, 2 bad usage
     or input, 3 could not run, 130 ended by Ctrl-C, after which the explanation has the replicas and changes
     that were tried. With --pending: 0 none is pending or each fits a node, 1 otherwise. With --diff: 0
     printed, 2 there is no such suggestion, or it cannot be printed as a diff.
@@ -113,13 +113,16 @@ def _explain(
     from policies.scheduler import rejections
     from webhook.cli import placement as cli_placement
 
-    judge = _Explainer(rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
-    explained, entry, _, node = cli_placement.evaluate_object(options, judge, tells_node=True)
+    judge = _Explainer(options, rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
+    # An object of a file is played, for which more of the cluster is needed than to place a pod.
+    explained, entry, _, node = cli_placement.evaluate_object(
+        options, judge, judge.see, keeps=bool(options.files), tells_node=True
+    )
     explained = replace(explained, node=node)
     if tell is not None:
         from planning.explain import json as explain_json
 
-        tell(explain_json.render(explained), entry, explain_text.headline(explained).plain)
+        tell(explain_json.render(explained), entry, explain_text.headline(explained))
     else:
         show(
             lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
@@ -190,23 +193,38 @@ class _Explainer:
         stopped: Whether it did.
     """
 
-    def __init__(self, examples: int, autoscale: Autoscale) -> None:
+    def __init__(self, options: PlacementOptions, examples: int, autoscale: Autoscale) -> None:
+        from policies.model.cluster_workloads import ClusterWorkloads
+
         self._examples, self._autoscale = examples, autoscale
+        self._plays = bool(options.files)
+        self._workloads = ClusterWorkloads(options.kinds(), every_kind=True)
         self.stopped = False
+
+    def see(self, obj: dict[str, Any]) -> None:
+        """Take in an object of the cluster."""
+        if self._plays:
+            self._workloads(obj)
 
     def __call__(
         self, obj: dict[str, Any], context: AdmissionContext, known: KnownPods, /, *, namespace: str
     ) -> explain.Explained:
         """Explain an object; see ``explain_object``."""
         from planning.explain import explain
+        from planning.simulation.scenario import ClusterState
+        from policies.scheduler.index import ClusterIndex
+        from webhook.requests.placement import unread_kinds
 
-        long = context.cluster is not None and context.cluster.node_count >= MANY_NODES
-        autoscaler = None if context.cluster is None else self._autoscale.read(context.cluster)
+        cluster = context.cluster or ClusterIndex()
+        long = cluster.node_count >= MANY_NODES
+        autoscaler = self._autoscale.read(cluster)
+        state = ClusterState(
+            context=context, known=known, workloads=self._workloads, unread=unread_kinds(cluster)
+        )
         with status("Placing replicas, trying changes", long=long), interruptible() as stop:
             found = explain.explain_object(
                 obj,
-                context,
-                known,
+                state,
                 namespace=namespace,
                 examples=self._examples,
                 autoscaler=autoscaler,

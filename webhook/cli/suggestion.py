@@ -33,7 +33,8 @@ def suggestion(report: dict[str, Any], number: int) -> tuple[manifests_edits.Edi
         there = f"there are {len(changes)}" if changes else "there is none"
         raise UsageError(f"no suggestion {number}: {there}")
     chosen = changes[number - 1]
-    if in_cluster := chosen.get("inCluster"):  # An earlier Evenkeel suggests none.
+    in_cluster = chosen.get("inCluster")  # An earlier Evenkeel suggests none.
+    if in_cluster and not chosen["edits"]:
         raise UsageError(f"suggestion {number} changes the cluster: {in_cluster['text']}")
     if chosen["elsewhere"]:
         text = "changes a constraint that a policy or the scheduler gives, which is in no manifest"

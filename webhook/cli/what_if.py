@@ -143,6 +143,7 @@ def command(
         allow_missing=allow_missing,
         scale_down=scale_down or None,
         runs=_ways(runs),
+        suggest=True,
     )
     outcome, stopped = what_if_input.play(given, request, asked, Autoscale(autoscale))
     if number is not None:

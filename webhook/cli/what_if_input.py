@@ -29,6 +29,7 @@ from webhook.cli.placement_options import PlacementOptions, choose_all_by
 from webhook.cli.terminal import MANY_NODES, interruptible, note, progress
 from webhook.requests import what_if
 from webhook.requests.frame import RequestError
+from webhook.requests.placement import unread_kinds
 
 if TYPE_CHECKING:
     from planning.simulation.outcome import Outcome
@@ -193,7 +194,7 @@ def _read_cluster(given: WhatIfInput) -> ClusterState:
         context=replace(context, replica_sources=sources),
         known=known,
         workloads=workloads,
-        unread=(*what_if.unread_kinds(context.cluster), *unread),
+        unread=(*unread_kinds(context.cluster), *unread),
     )
 
 

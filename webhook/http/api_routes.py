@@ -100,12 +100,15 @@ def score(call: ApiCall) -> ApiReply:
 
 def explain(call: ApiCall) -> ApiReply:
     """Explain where a pod would go, or why it fits nowhere and what would help."""
-    found = explain_request(call.body, call.context, UNREAD_PODS, EVERY_NODE if call.wide else EXAMPLES)
+    examples = EVERY_NODE if call.wide else EXAMPLES
+    found = explain_request(call.body, call.context, UNREAD_PODS, call.workloads, examples)
     as_text = partial(explain_text.render, wide=call.wide)
     reply = _reply(found.placement, _rendered(found, explain_json.render, as_text, call.screen))
-    if found.replaced is None or found.replaced.pending is None:
+    if found.played is None:
         return reply
-    return reply._replace(headers={**reply.headers, PENDING_PODS: str(found.replaced.pending)})
+    # Whoever asks for a verdict alone reads it here.
+    pending = 0 if found.succeeds else max(found.played.found.pending, 1)
+    return reply._replace(headers={**reply.headers, PENDING_PODS: str(pending)})
 
 
 def simulate(call: ApiCall) -> ApiReply:

@@ -13,6 +13,7 @@ from planning.autoscaler import sources
 from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.simulation.node_source import NodeSource
 from planning.simulation.rollout.rollout import MOST_AGAIN
+from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import MOST_GROUPS
 from policies.manifests.errors import DocumentError
@@ -27,7 +28,10 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Form, Keywords, Received
 from policies.manifests.words import plural
+from policies.model.cluster_kinds import LIST_NAMES, OPTIONAL_KINDS
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.constraint import INT32_MAX, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.replica_sources import ReplicaSources
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import PlacementError
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, argument_errors, build_profile
@@ -140,6 +144,49 @@ class PlacementFields(Received):
         for obj in objects:
             known(obj)
         return context, known
+
+
+def unread_kinds(cluster: ClusterIndex) -> tuple[str, ...]:
+    """Return the kinds of a cluster that were not read, as kubectl names them."""
+    return tuple(LIST_NAMES[kind].lower() for kind in OPTIONAL_KINDS if not cluster.knows(kind))
+
+
+def cluster_state(
+    request: PlacementFields,
+    server: AdmissionContext,
+    known: KnownPods,
+    workloads: ClusterWorkloads | None,
+    found: ErrorList,
+) -> ClusterState:
+    """Return the cluster of a request, or else the server's own.
+
+    Args:
+        request: The request.
+        server: What holds where it leaves something out.
+        known: What is known of the pods of the server's cluster.
+        workloads: The workloads of that; None without one.
+        found: Takes what is wrong with the cluster.
+    """
+    own = workloads
+    if request.cluster is not None:
+        objects: list[dict[str, Any]] = []
+        known = KnownPods(lambda: objects, now=0.0)
+        own, sources = ClusterWorkloads(server.kinds, every_kind=True), ReplicaSources()
+        context = request.context(server, found, objects.append)
+        for obj in objects:
+            known(obj)
+            own(obj)
+            sources(obj)
+        context = replace(context, replica_sources=sources)
+    else:
+        context = request.context(server, found)
+    cluster = context.cluster or ClusterIndex()
+    return ClusterState(
+        context=context,
+        known=known,
+        workloads=own or ClusterWorkloads(server.kinds, every_kind=True),
+        unread=unread_kinds(cluster),
+    )
 
 
 def try_placing(place: Callable[[], _Result], at: FieldPath, found: ErrorList) -> _Result:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from planning.explain.explain import Explained, explain_object
+from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.api_rules import ApiRule
+from policies.model.cluster_kinds import POD
+from policies.model.cluster_workloads import ClusterWorkloads
+from policies.model.snapshot import kind_of
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import Placement, evaluate_manifest
 from webhook.requests.cluster import filled_in
 from webhook.requests.frame import ApiObject, read_request
-from webhook.requests.placement import AutoscaleField, PlacementFields, autoscaler_of, try_placing
+from webhook.requests.placement import (
+    AutoscaleField,
+    PlacementFields,
+    autoscaler_of,
+    cluster_state,
+    try_placing,
+)
 
 #: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
 SCORED_RULES: frozenset[str] = frozenset(
@@ -26,9 +34,6 @@ SCORED_RULES: frozenset[str] = frozenset(
     }
 )
 _POD: Final = FieldPath(("pod",))
-
-#: The result of an evaluation.
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,27 +65,8 @@ def place_request(body: bytes, server: AdmissionContext) -> Placement:
         RequestError: The request cannot be answered; holds every error.
     """
     request, found = read_request(ScoreRequest, body), ErrorList()
-    return evaluate_pod(request, request.context(server, found), found, place_for_scores)
-
-
-def evaluate_pod(
-    request: ScoreRequest,
-    context: AdmissionContext,
-    found: ErrorList,
-    evaluate: Callable[[dict[str, Any], AdmissionContext], _Result],
-) -> _Result:
-    """Evaluate the pod of a request.
-
-    Args:
-        request: The request.
-        context: What the pod is placed by.
-        found: Has what is wrong with the request's cluster and autoscaler.
-        evaluate: Evaluates a pod; ``evaluate_manifest``, or what fails as that does.
-
-    Raises:
-        RequestError: The request cannot be answered; holds every error.
-    """
-    return try_placing(lambda: evaluate(filled_in(request.pod), context), _POD, found)
+    context = request.context(server, found)
+    return try_placing(lambda: place_for_scores(filled_in(request.pod), context), _POD, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,20 +77,35 @@ class ExplainRequest(ScoreRequest):
     autoscale: AutoscaleField | None = None
 
 
-def explain_request(body: bytes, server: AdmissionContext, known: KnownPods, examples: int) -> Explained:
+def explain_request(
+    body: bytes,
+    server: AdmissionContext,
+    known: KnownPods,
+    workloads: ClusterWorkloads | None,
+    examples: int,
+) -> Explained:
     """Explain where the pod of a request would go.
 
     Args:
         body: The request, JSON.
         server: What holds where the request leaves something out.
         known: What is known of the pods of the server's cluster.
+        workloads: The workloads of that cluster; None without one.
         examples: How many nodes of a group are named.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request, found = read_request(ExplainRequest, body), ErrorList()
-    context, known = request.state(server, known, found)
-    autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
-    explain = partial(explain_object, known=known, examples=examples, autoscaler=autoscaler)
-    return evaluate_pod(request, context, found, explain)
+    if kind_of(filled_in(request.pod)) == POD:
+        # Nothing is played for a pod of its own, so that workloads need not be read.
+        context, known = request.state(server, known, found)
+        state = ClusterState(context=context, known=known, workloads=ClusterWorkloads(server.kinds))
+    else:
+        state = cluster_state(request, server, known, workloads, found)
+    autoscaler = autoscaler_of(request.autoscale, state.context.cluster, found)
+    return try_placing(
+        lambda: explain_object(filled_in(request.pod), state, examples=examples, autoscaler=autoscaler),
+        _POD,
+        found,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from planning.simulation.actions import domains_of, in_list
 from planning.simulation.cluster_simulation import never
@@ -14,6 +14,7 @@ from planning.simulation.node_source import NodeSource
 from planning.simulation.outcome import Outcome
 from planning.simulation.play import EventError, play
 from planning.simulation.scenario import ClusterState, Scenario
+from planning.simulation.suggestions.helpful_changes import suggestions_for
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     FIELD_MISSING,
@@ -29,9 +30,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Keywords
 from policies.manifests.words import object_title
-from policies.model.cluster_kinds import LIST_NAMES, OPTIONAL_KINDS
 from policies.model.cluster_workloads import ClusterWorkloads
-from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_ref import WorkloadRef
@@ -45,6 +44,7 @@ from webhook.requests.placement import (
     PlacementFields,
     PodLimit,
     autoscaler_of,
+    cluster_state,
 )
 from webhook.requests.simulate import REMOVES_NOTHING, Seed, tie_breaker
 
@@ -72,6 +72,7 @@ class WhatIfRequest(PlacementFields):
     workloads: Annotated[list[TargetWorkload], Keywords(maxItems=MOST_TARGETS)] | None = None
     #: What adds nodes for pods that are pending, as for a simulation.
     autoscale: AutoscaleField | None = None
+    suggest: bool | None = None  #: Whether to look for what would help where the verdict is false.
     #: Whether what adds nodes then removes those that are not needed; only with autoscale.
     scale_down: bool | None = None
     #: Whether the nodes that ``each`` loses stay in the API, tainted as unreachable.
@@ -119,7 +120,8 @@ def what_if_request(
         RequestError: The request cannot be answered; holds every error.
     """
     request, found = read_request(WhatIfRequest, body), ErrorList()
-    state = _state(request, server, known, workloads, found)
+    state = cluster_state(request, server, known, workloads, found)
+    refuse(found)
     _check_cost(request, state, found)
     return run(request, state, found, work)
 
@@ -158,10 +160,11 @@ def run(request: WhatIfRequest, state: ClusterState, found: ErrorList, work: Wor
         progress=work.progress,
     )
     try:
-        return play(scenario, in_list(_EVENTS))
+        outcome = play(scenario, in_list(_EVENTS))
     except EventError as error:
         found.extend(error.errors)
         raise RequestError(tuple(found.errors)) from error
+    return replace(outcome, suggestions=suggestions_for(scenario, outcome)) if request.suggest else outcome
 
 
 def _check_cost(request: WhatIfRequest, state: ClusterState, found: ErrorList) -> None:
@@ -179,46 +182,6 @@ def _check_cost(request: WhatIfRequest, state: ClusterState, found: ErrorList) -
             replicas = member(event.apply, "spec").get("replicas")
             if isinstance(replicas, int):
                 limit.refuses(replicas, at.child("apply", "spec", "replicas"), found)
-
-
-def unread_kinds(cluster: ClusterIndex) -> tuple[str, ...]:
-    """Return the kinds of a cluster that were not read, as kubectl names them."""
-    return tuple(LIST_NAMES[kind].lower() for kind in OPTIONAL_KINDS if not cluster.knows(kind))
-
-
-def _state(
-    request: WhatIfRequest,
-    server: AdmissionContext,
-    known: KnownPods,
-    workloads: ClusterWorkloads | None,
-    found: ErrorList,
-) -> ClusterState:
-    """Return the cluster of a request, or else the server's own.
-
-    Raises:
-        RequestError: There is none, or it is broken; holds every error.
-    """
-    own = workloads
-    if request.cluster is not None:
-        objects: list[dict[str, Any]] = []
-        known = KnownPods(lambda: objects, now=0.0)
-        own, sources = ClusterWorkloads(server.kinds, every_kind=True), ReplicaSources()
-        context = request.context(server, found, objects.append)
-        for obj in objects:
-            known(obj)
-            own(obj)
-            sources(obj)
-        context = replace(context, replica_sources=sources)
-    else:
-        context = request.context(server, found)
-    refuse(found)
-    cluster = context.cluster or ClusterIndex()
-    return ClusterState(
-        context=context,
-        known=known,
-        workloads=own or ClusterWorkloads(server.kinds, every_kind=True),
-        unread=unread_kinds(cluster),
-    )
 
 
 def _refs(request: WhatIfRequest, state: ClusterState, found: ErrorList) -> tuple[WorkloadRef, ...] | None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkloads, PendingPods
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
@@ -19,7 +20,7 @@ from policies.model.workload_ref import WorkloadRef
 from policies.pods.known_pods import KnownPods
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
-from webhook.requests.placement import AutoscaleField
+from webhook.requests.placement import AutoscaleField, unread_kinds
 
 #: The position of a workload where a pod has none.
 NO_WORKLOAD: Final = -1
@@ -91,6 +92,16 @@ class PageCluster:
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process is handed over: it has no connections."""
         return {**self.__dict__, "fetch": None, "remote": self.remote and _elsewhere}
+
+    @property
+    def state(self) -> ClusterState:
+        """The cluster as what is played starts with it."""
+        return ClusterState(
+            context=self.context,
+            known=self.objects.known,
+            workloads=self.objects.workloads,
+            unread=unread_kinds(self.index),
+        )
 
     @cached_property
     def bound(self) -> BoundPods:

@@ -46,9 +46,7 @@ def explain(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Explain where the next pod of a manifest would go, or why it fits nowhere and what would help."""
     entry = read_manifest(body.manifest, cluster.context)
     with problems_of(entry):
-        found = explain_object(
-            entry.value, cluster.context, cluster.objects.known, namespace=cluster.namespace
-        )
+        found = explain_object(entry.value, cluster.state, namespace=cluster.namespace)
         return explain_json.render(found)
 
 

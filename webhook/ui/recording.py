@@ -16,8 +16,8 @@ import orjson
 
 from planning.audit.workload_audit import WorkloadAudit
 from planning.explain.explain import explain_object
+from planning.explain.text import headline
 from planning.text.actions import happening_text
-from planning.text.words import headline
 from planning.what_if.simulate_text import verdict as simulation_verdict
 from policies.manifests.fields import member, text_member
 from policies.manifests.wire import dumps
@@ -191,10 +191,8 @@ def _file(cluster: PageCluster, *, title: str, action: str, verdict: str, comman
 def _explained(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
     entry = read_manifest(body.manifest, cluster.context)
     with placing.problems_of(entry):
-        found = explain_object(
-            entry.value, cluster.context, cluster.objects.known, namespace=cluster.namespace
-        )
-    return "its next pod is placed", headline(found.placement, found.replaced).plain
+        found = explain_object(entry.value, cluster.state, namespace=cluster.namespace)
+    return "its next pod is placed", headline(found)
 
 
 def _simulated(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:

@@ -112,7 +112,7 @@ def _explained(cluster: PageCluster, namespace: str, entry: ManifestObject) -> E
         fork.remove(*POD, namespace, text_member(entry.value.get("metadata"), "name"))
         context = replace(context, cluster=fork)
     try:
-        found = explain_object(entry.value, context, cluster.objects.known, namespace=namespace)
+        found = explain_object(entry.value, replace(cluster.state, context=context), namespace=namespace)
     except PlacementError as error:
         return ExplanationText(None, field_problems(error.errors, entry))
     return ExplanationText(explain_json.render(found), [])

@@ -137,11 +137,6 @@ class Course:
         return tuple(pod.name for pod in self.waiting)
 
     @property
-    def fitting(self) -> int:
-        """How many pods have a node at the end and may keep it: old ones only where that is complete."""
-        return self.running - (self.old - self.old_pending) * (self.outcome is not RolloutEnd.COMPLETE)
-
-    @property
     @sent
     def evicted_pending(self) -> Count:
         """How many of the evicted pods of other workloads stay pending."""

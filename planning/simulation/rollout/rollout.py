@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from planning.simulation.cluster_simulation import QueuedPod
-from planning.simulation.replicas import Replicas
 from planning.simulation.rollout.courses import Course, Courses, RolloutEnd
 from planning.simulation.rollout.rollout_plan import take_courses
 from planning.simulation.rollout.rollout_start import RolloutSettings, find_start
@@ -83,26 +82,9 @@ class Rollout:
     courses: Courses  #: How it can go.
 
     @property
-    def first(self) -> Placement:
-        """Where the first new pod that gets a node could go when it does; without one, any at the end."""
-        likely = self.courses.likely
-        return evaluate_pod(self.prepared, likely.at_first_new or likely.cluster)
-
-    @property
     def stuck(self) -> Placement:
         """Where a new pod could go when nothing goes on."""
         return evaluate_pod(self.prepared, self.courses.worst.cluster)
-
-    @property
-    def moment(self) -> Placement:
-        """Where a new pod could go: when nothing goes on if pods are pending then, else the first one."""
-        return self.stuck if self.courses.worst.waiting else self.first
-
-    @property
-    def fitting(self) -> Replicas:
-        """How many replicas are as they should be at the end of the likely course."""
-        fitting = self.courses.likely.fitting
-        return Replicas(wanted=self.replicas, placed=self.in_progress, fitting=fitting)
 
     @property
     def outcome(self) -> RolloutEnd:

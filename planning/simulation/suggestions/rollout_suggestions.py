@@ -57,7 +57,6 @@ class RolloutSuggestion:
     #: Pods without a node that must be deleted besides, because their controller waits for them.
     deleted: Annotated[tuple[str, ...], SentAs("deletePods")] = ()
     placement: Annotated[Placement, INTERNAL]  #: Of the pod that was stuck, before the change.
-    first: Annotated[Placement, INTERNAL]  #: Of the first new pod that gets a node with it, at that moment.
     #: The largest skew at the end of the rollout with it, for each constraint.
     worst_skews: tuple[Count, ...]
     exact: bool  #: Whether every way to choose was taken; else the likely one and some more.
@@ -180,7 +179,6 @@ def _suggestion(
         edits=edits,
         deleted=deleted,
         placement=placement,
-        first=after.first,
         worst_skews=after.courses.worst_skews,
         exact=after.courses.exact,
         evicted=after.evicted,

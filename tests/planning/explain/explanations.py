@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from planning.explain.explain import Explained, explain_object
-from policies.config.context import AdmissionContext
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod
-from tests.planning.clusters import known_of
+from tests.planning.scenarios import a_state
 from tests.planning.verdicts import on
-from tests.policies.scheduler.clusters import an_index
 
 #: Two zones of two pods each, and an empty one that is tainted.
 UNEVEN = [
@@ -36,6 +34,4 @@ def a_spread_pod(*constraints: dict[str, Any], **spec: Any) -> dict[str, Any]:
 
 def an_explanation(obj: dict[str, Any], *cluster: Mapping[str, Any], **context: Any) -> Explained:
     """Return where an object's pod would go, and why."""
-    return explain_object(
-        obj, AdmissionContext(policies=(), cluster=an_index(cluster), **context), known_of(cluster)
-    )
+    return explain_object(obj, a_state(cluster, **context))

@@ -105,7 +105,7 @@ def test_changes_elsewhere() -> None:
     constraint = {key: value for key, value in a_constraint().items() if key != "labelSelector"}
     profile = build_profile({"defaultingType": "List", "defaultConstraints": [constraint]})
     scheduler = SchedulerConfig({}, fallback=profile)
-    report = report_of(an_explanation(a_workload("StatefulSet"), *UNEVEN, scheduler=scheduler))
+    report = report_of(an_explanation(a_workload("StatefulSet", uid="u"), *UNEVEN, scheduler=scheduler))
 
     assert ("scheduler-list", []) == (report["constraints"][0]["origin"], report["changes"][0]["edits"])
     assert [
@@ -158,4 +158,5 @@ def test_revision() -> None:
     report = report_of(an_explanation(a_workload(), *UNEVEN))
 
     assert {"hash": None, "new": True} == report["revision"]
-    assert "a new revision that replaces 4 pods" in " ".join(report["text"][:2])
+    assert 4 == report["replaced"]
+    assert "scheduled as a new revision" in " ".join(report["text"])

@@ -124,15 +124,15 @@ def test_many_nodes() -> None:
 
 
 def _deployment(replicas: int | None = None, **spec: Any) -> dict[str, Any]:
-    workload = a_workload(spec=spec)
+    workload = a_workload(spec=spec, uid="u")
     if replicas is not None:
         workload["spec"]["replicas"] = replicas
     return workload
 
 
 def _spread(kind: str, group: str = "apps") -> dict[str, Any]:
-    """Return a workload that fits nowhere until it is edited."""
-    return a_workload(kind, group, spec={"nodeSelector": {"a": "b"}})
+    """Return a workload of the cluster whose next pod fits nowhere until it is edited."""
+    return a_workload(kind, group, spec={"nodeSelector": {"a": "b"}}, uid="u")
 
 
 def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             _daemon_set(a_constraint()),
             UNEVEN,
-            "DaemonSet.apps shop/web would run on 2 of 3 nodes",
+            "web-n1 would run on 2 of 3 nodes",
             id="a DaemonSet: nodes",
         ),
         pytest.param(
@@ -277,7 +277,7 @@ def test_what_is_said(obj: dict[str, Any], nodes: list[dict[str, Any]], said: st
             id="a Pod of a ReplicaSet",
         ),
         pytest.param(
-            _spread("Deployment") | {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}},
+            _spread("Deployment"),
             "rolls out every pod again",
             id="Deployment",
         ),
@@ -287,7 +287,7 @@ def test_what_is_said(obj: dict[str, Any], nodes: list[dict[str, Any]], said: st
         pytest.param(_spread("CronJob", "batch"), "pods that are made from then on.", id="CronJob"),
         pytest.param(
             a_workload("ReplicaSet", spec={"nodeName": "x"})
-            | {"metadata": a_pod(owner=("apps/v1", "Deployment", "web"))["metadata"]},
+            | {"metadata": a_pod(owner=("apps/v1", "Deployment", "web"), uid="u")["metadata"]},
             "ReplicaSet belongs to Deployment web: change the template there",
             id="a ReplicaSet of a Deployment",
         ),
@@ -312,7 +312,7 @@ def test_defaults_are_changed_where_they_are() -> None:
     constraint = {key: value for key, value in a_constraint().items() if key != "labelSelector"}
     profile = build_profile({"defaultingType": "List", "defaultConstraints": [constraint]})
     scheduler = SchedulerConfig({}, fallback=profile)
-    text = text_of(an_explanation(a_workload("StatefulSet"), *UNEVEN, scheduler=scheduler))
+    text = text_of(an_explanation(a_workload("StatefulSet", uid="u"), *UNEVEN, scheduler=scheduler))
 
     assert (
         "in the scheduler's defaultConstraints, for topology.kubernetes.io/zone DoNotSchedule: "

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from planning.explain.explain import explain_object
+from planning.explain.explain import Explained, explain_object
 from planning.simulation.replicas import MOST_PLACED, Replicas, count_replicas
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
-from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import evaluate_manifest, evaluate_workload, read_workload
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.planning.scenarios import a_state
 from tests.planning.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
@@ -25,6 +25,11 @@ CORDONED = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulabl
 
 def _context(*objects: Object) -> AdmissionContext:
     return AdmissionContext(policies=(), cluster=an_index(objects))
+
+
+def _explained(*objects: Object) -> Explained:
+    """Return an explanation of the workload as one of the cluster."""
+    return explain_object(_workload(), a_state(objects, reads_stored=True))
 
 
 def _workload(kind: str = "StatefulSet", replicas: int | None = 6, **spec: Any) -> Object:
@@ -94,7 +99,7 @@ def test_the_counting_ends() -> None:
 
 def test_a_later_replica_that_does_not_fit() -> None:
     """The next pod fits, the third does not: what helps is found all the same, and counted."""
-    explained = explain_object(_workload(), _context(*CORDONED), UNREAD_PODS)
+    explained = _explained(*CORDONED)
 
     assert explained.placement.result.feasible_count == 2
     assert "0/3 nodes are available" in explained.stuck_message
@@ -108,7 +113,7 @@ def test_what_is_not_enough_for_all_comes_last() -> None:
     """A toleration opens one node with room for one; everything that lets all six in comes before it."""
     small = {**a_node("n3", "c", taints=[{"key": "t", "effect": "NoSchedule"}])}
     small["status"] = {"allocatable": {"pods": "1"}}
-    found = explain_object(_workload(), _context(*CORDONED[:2], small), UNREAD_PODS).suggestions.found
+    found = _explained(*CORDONED[:2], small).suggestions.found
     enough = [
         suggestion.replicas.enough
         for suggestion in found
@@ -121,7 +126,7 @@ def test_what_is_not_enough_for_all_comes_last() -> None:
 
 def test_max_skew_is_as_large_as_all_replicas_need() -> None:
     """1 more would let in the next pod alone: 2 and 2 beside an empty zone; 3 lets in all 6."""
-    found = explain_object(_workload(), _context(*CORDONED), UNREAD_PODS).suggestions.found
+    found = _explained(*CORDONED).suggestions.found
     edits = [edit for suggestion in found for edit in suggestion.edits if edit.path.segments[-1] == "maxSkew"]
 
     assert [3] == [edit.new for edit in edits]

@@ -185,12 +185,14 @@ def test_objects_of_the_cluster(
     spec = {"topologySpreadConstraints": [a_constraint()]}
     namespaced = "/namespaces/shop/"
     plane.gets = {
-        f"/apis/apps/v1{namespaced}deployments/web": a_workload(name="web", namespace="shop", spec=spec),
+        f"/apis/apps/v1{namespaced}deployments/web": a_workload(
+            name="web", namespace="shop", spec=spec, uid="u1"
+        ),
         f"/api/v1{namespaced}pods/n1-0": next(obj for obj in UNEVEN if obj["metadata"]["name"] == "n1-0"),
         "/apis/argoproj.io": {"preferredVersion": {"groupVersion": "argoproj.io/v1alpha1"}},
         "/apis/argoproj.io/v1alpha1": {"resources": [{"name": "rollouts", "kind": "Rollout"}]},
         f"/apis/argoproj.io/v1alpha1{namespaced}rollouts/web": a_workload(
-            "Rollout", "argoproj.io", name="web", namespace="shop", spec=spec
+            "Rollout", "argoproj.io", name="web", namespace="shop", spec=spec, uid="u2"
         ),
     }
     done = commands.run(*arguments)

@@ -105,7 +105,7 @@ def test_what_is_wrong(fields: dict[str, Any], expected: list[str]) -> None:
 def _explain(**fields: Any) -> Explained:
     request = _request(**fields)
     request["pod"] = request.pop("workload")
-    return explain_request(orjson.dumps(request), SERVER, UNREAD_PODS, EXAMPLES)
+    return explain_request(orjson.dumps(request), SERVER, UNREAD_PODS, None, EXAMPLES)
 
 
 def test_explain() -> None:

@@ -13,12 +13,13 @@ import pytest
 from flask import Flask
 from werkzeug.serving import ThreadedWSGIServer
 
+from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.listener import open_listener
 from webhook.ui.bodies import MOST_TEXT_BYTES
-from webhook.ui.cluster import ClusterObjects, PageCluster
+from webhook.ui.cluster import PageCluster
 from webhook.ui.readings import PageState
 from webhook.ui.server import LoopbackServer
 
@@ -59,9 +60,9 @@ class GatedCluster:
         return self.cluster.context
 
     @property
-    def objects(self) -> ClusterObjects:
-        """Those of the cluster."""
-        return self.cluster.objects
+    def state(self) -> ClusterState:
+        """That of the cluster."""
+        return self.cluster.state
 
     @property
     def namespace(self) -> str:

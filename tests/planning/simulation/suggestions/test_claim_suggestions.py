@@ -8,8 +8,10 @@ import pytest
 
 from planning.explain import json, text
 from planning.explain.explain import Explained, explain_object
-from planning.text.suggestion_text import in_cluster
+from planning.simulation.scenario import ClusterState
+from planning.simulation.suggestions.words import in_cluster
 from policies.config.context import AdmissionContext
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.changes import ChangeKind
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, with_storage
@@ -67,7 +69,9 @@ def bound(*places: str) -> list[Object]:
 def explained(obj: Object, *objects: Object, zones: str = "abc") -> Explained:
     nodes = [made for zone in zones for made in (a_node(zone, {ZONE: zone}), a_csi_node(zone))]
     cluster = with_storage([*nodes, *objects])
-    return explain_object(obj, AdmissionContext(policies=(), cluster=cluster), UNREAD_PODS)
+    context = AdmissionContext(policies=(), cluster=cluster, reads_stored=True)
+    state = ClusterState(context=context, known=UNREAD_PODS, workloads=ClusterWorkloads(context.kinds))
+    return explain_object(obj, state)
 
 
 def remade(found: Explained) -> list[tuple[str, ...]]:

@@ -351,8 +351,12 @@ export interface ExplainAnswer {
   object: NamedWorkload;
   /** The revision of the workload that the pod was scheduled as; null for what has none. */
   revision: PodRevision | null;
-  /** What a new revision replaces where it is applied; null for nothing, and for a stored object. */
-  replaced: ReplacedPods | null;
+  /** How many pods of older revisions it replaces; null for none, and for an object of the cluster. */
+  replaced: number | null;
+  /** What becomes of an object that is not in the cluster as it is; the replicas are its numbers. */
+  outcome?: WorkloadOutcome;
+  /** Which of its pods the rest is about, and when: the first that stays pending, else the first new one. */
+  moment?: Moment;
   /** Whether the pod fits a node. */
   fits: boolean;
   /** How many nodes there are. */
@@ -425,16 +429,202 @@ export interface PodRevision {
   new: boolean;
 }
 
-/** The pods that a new revision replaces. */
-export interface ReplacedPods {
-  /** How many there are. */
-  pods: number;
-  /** How the rollout ends, at worst of the courses taken; null if it is not simulated. */
-  outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock" | null;
-  /** The most pods that the rollout leaves pending; null if it is not simulated. */
-  pending: number | null;
-  /** The most pods of other workloads that it evicts; null if it is not simulated. */
-  evicted: number | null;
+/** What becomes of a workload. Pods count that have a node which is there and are not being deleted. */
+export interface WorkloadOutcome {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind, as those who compare references write it: with or without its group. */
+  kind: string;
+  /** Its name. */
+  name: string;
+  /** What the events do to it itself. */
+  change: "none" | "added" | "changed" | "replaced" | "removed" | "scaled" | "restarted";
+  /** How many replicas are meant after the events; of a DaemonSet its eligible nodes. Null for a kind without a number. */
+  wanted: number | null;
+  /** How many pods run before the events. */
+  before: number;
+  /** The fewest at any moment: right after a loss, or of a rollout or a drain. */
+  lowest: number;
+  /** How many run at the end. */
+  after: number;
+  /** How many of these are of the new revision; null if no template changes. */
+  updated: number | null;
+  /** How many of these run on nodes that an autoscaler adds. */
+  onNewNodes: number;
+  /** How many have no node before the events. */
+  pendingBefore: number;
+  /** How many have none at the end. */
+  pending: number;
+  /** How many lose their node to an event. */
+  lost: number;
+  /** How many are evicted: by a drain, or for pods of higher priority. */
+  evicted: number;
+  /** How many of those nothing creates anew. */
+  notRecreated: number;
+  /** How many were not scheduled again, though something replaces them. */
+  notTried: number;
+  /** The budgets of its pods, in the order in which they block a drain. */
+  budgets: BudgetOutcome[];
+  /** The constraints that are in force for its next pod, or were. */
+  constraints: ConstraintOutcome[];
+  /** For each key of its constraints, and for zone and host where nodes have them. */
+  survival: Survival[];
+  /** The next pod under both releases where they differ; null without a release. */
+  next: WorkloadDiff | null;
+  /** The verdicts, the worst first; one at least. */
+  verdicts: Verdict[];
+}
+
+/** A PodDisruptionBudget that selects pods of a workload, which may be of several. */
+export interface BudgetOutcome {
+  /** Its name. */
+  name: string;
+  /** How many must be ready. */
+  required: number;
+  /** How many are before the events. */
+  before: number;
+  /** How many are at the end. */
+  running: number;
+  /** How many more may be evicted at the end. */
+  allowed: number;
+  /** The pods whose eviction it refuses for good, in order. */
+  blocks: string[];
+}
+
+/** What becomes of the domains of a constraint. */
+export interface ConstraintOutcome {
+  /** Where it comes from. */
+  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
+  /** The node label whose values are the domains. */
+  topologyKey: string;
+  /** Whether it filters nodes or scores them. */
+  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
+  /** How many more matching pods a domain may have than the global minimum. */
+  maxSkew: number;
+  /** With fewer eligible domains than this the global minimum is 0. */
+  minDomains: number;
+  /** Whether nodes outside the pod's node affinity are left out. */
+  nodeAffinityPolicy: "Honor" | "Ignore";
+  /** Whether nodes with untolerated taints are left out. */
+  nodeTaintsPolicy: "Honor" | "Ignore";
+  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
+  selector: string | null;
+  /** Whether the pod itself is selected. */
+  selfMatch: boolean;
+  /** The pods that it counts by domain before the events, at most 100 domains; null where it was not in force then. A domain without an eligible node is missing. */
+  before: Record<string, number> | null;
+  /** The same at the end; null where it is not in force then. */
+  after: Record<string, number> | null;
+  /** How many domains these leave out. */
+  otherDomains: number;
+  /** The skew before; null where it was not in force. */
+  skewBefore: number | null;
+  /** The skew at the end; null where it is not in force. */
+  skew: number | null;
+  /** The largest skew at any moment. */
+  peak: number;
+  /** Whether the skew at the end is above maxSkew. */
+  above: boolean;
+}
+
+/** What is left of a workload when its fullest domain of a key goes. Counts the pods of the workload that run, whatever any selector says. */
+export interface Survival {
+  /** The key. */
+  topologyKey: string;
+  /** How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to; cordons and load do not count. Null where that is not known. */
+  possible: number | null;
+  /** Its pods by domain before the events, at most 100 domains; null for a workload that is new. */
+  before: Record<string, number> | null;
+  /** The same at the end. */
+  after: Record<string, number>;
+  /** How many domains these leave out. */
+  otherDomains: number;
+  /** The domain with most of them before; null without any. */
+  fullestBefore: string | null;
+  /** The domain with most of them at the end; null without any. */
+  fullest: string | null;
+  /** How many run if that goes, before; null for a workload that is new. */
+  leftBefore: number | null;
+  /** How many run if that goes, at the end. */
+  left: number;
+  /** Whether two or more run and the loss of one domain leaves none, though there could be another. */
+  stops: boolean;
+  /** Whether the fullest domain takes a larger share with it than before, and fewer pods are left. */
+  takesMore: boolean;
+}
+
+/** A workload for which two releases differ. */
+export interface WorkloadDiff {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind; of a ReplicaSet, its owner's. */
+  kind: string;
+  /** Its name. */
+  name: string;
+  /** The gravest difference. */
+  difference: "validity" | "nodes" | "best" | "scores" | "constraints" | "message";
+  /** What the earlier release makes of it. */
+  before: ReleaseOutcome;
+  /** What the later release makes of it. */
+  after: ReleaseOutcome;
+  /** The changes between the releases that make a difference as grave, in their order. */
+  responsible: ResponsibleChange[];
+  /** Whether pods that the earlier release places are refused, or fit nowhere, in the later one. */
+  breaks: boolean;
+}
+
+/** The outcome for a workload in one release. */
+export interface ReleaseOutcome {
+  /** Why the API server refuses it; empty if it does not. */
+  errors: string[];
+  /** The best of them, by name. */
+  best: string[];
+  /** The condition of the next pod; empty if it fits somewhere. */
+  condition: string;
+  /** How many nodes the next pod fits. */
+  feasibleNodes: number;
+}
+
+/** An entry of the table of releases. */
+export interface ResponsibleChange {
+  /** The first release that does so. */
+  since: string;
+  /** What changes. */
+  what: string;
+  /** Where it is written. */
+  source: string;
+}
+
+/** One statement about a workload, or about the whole. */
+export interface Verdict {
+  /** Its cause. */
+  cause: "refused" | "down" | "deadlock" | "blocked" | "below-budget" | "pending" | "waits-for-deletion" | "interrupted" | "not-read" | "not-tried" | "stopped" | "needs-nodes" | "one-domain" | "above-max-skew" | "not-recreated" | "fewer-left" | "uneven" | "fits";
+  /** It as a sentence that can be read aloud, of at most 240 characters. */
+  sentence: string;
+  /** The first names of the pods that it is about. */
+  pods: string[];
+  /** How many pods it is about. */
+  count: number;
+  /** Why that is so, as a sentence without its end; empty where the first says it. */
+  why: string;
+  /** The words of the scheduler or the API server; empty without any. */
+  message: string;
+  /** Of an undecided one: the kinds to read, or the limit to raise. */
+  needs: string[];
+  /** Whether it holds; null where that is undecided. */
+  value: boolean | null;
+}
+
+/** When a pod is explained. */
+export interface Moment {
+  /** The position of its step: its last try if it stays pending, else when it gets its node. */
+  step: number;
+  /** Its name. */
+  pod: string;
+  /** Which of the pods that the workload gets it is, from 1. */
+  number: number;
+  /** How many pods of the workload were deleted before. */
+  replaced: number;
 }
 
 /** How many replicas of the workload's revision fit, placed one after another. */
@@ -2363,192 +2553,6 @@ export interface ScenarioCluster {
   unread: string[];
 }
 
-/** One statement about a workload, or about the whole. */
-export interface Verdict {
-  /** Its cause. */
-  cause: "refused" | "down" | "deadlock" | "blocked" | "below-budget" | "pending" | "waits-for-deletion" | "interrupted" | "not-read" | "not-tried" | "stopped" | "needs-nodes" | "one-domain" | "above-max-skew" | "not-recreated" | "fewer-left" | "uneven" | "fits";
-  /** It as a sentence that can be read aloud, of at most 240 characters. */
-  sentence: string;
-  /** The first names of the pods that it is about. */
-  pods: string[];
-  /** How many pods it is about. */
-  count: number;
-  /** Why that is so, as a sentence without its end; empty where the first says it. */
-  why: string;
-  /** The words of the scheduler or the API server; empty without any. */
-  message: string;
-  /** Of an undecided one: the kinds to read, or the limit to raise. */
-  needs: string[];
-  /** Whether it holds; null where that is undecided. */
-  value: boolean | null;
-}
-
-/** What becomes of a workload. Pods count that have a node which is there and are not being deleted. */
-export interface WorkloadOutcome {
-  /** Its namespace. */
-  namespace: string;
-  /** Its kind, as those who compare references write it: with or without its group. */
-  kind: string;
-  /** Its name. */
-  name: string;
-  /** What the events do to it itself. */
-  change: "none" | "added" | "changed" | "replaced" | "removed" | "scaled" | "restarted";
-  /** How many replicas are meant after the events; of a DaemonSet its eligible nodes. Null for a kind without a number. */
-  wanted: number | null;
-  /** How many pods run before the events. */
-  before: number;
-  /** The fewest at any moment: right after a loss, or of a rollout or a drain. */
-  lowest: number;
-  /** How many run at the end. */
-  after: number;
-  /** How many of these are of the new revision; null if no template changes. */
-  updated: number | null;
-  /** How many of these run on nodes that an autoscaler adds. */
-  onNewNodes: number;
-  /** How many have no node before the events. */
-  pendingBefore: number;
-  /** How many have none at the end. */
-  pending: number;
-  /** How many lose their node to an event. */
-  lost: number;
-  /** How many are evicted: by a drain, or for pods of higher priority. */
-  evicted: number;
-  /** How many of those nothing creates anew. */
-  notRecreated: number;
-  /** How many were not scheduled again, though something replaces them. */
-  notTried: number;
-  /** The budgets of its pods, in the order in which they block a drain. */
-  budgets: BudgetOutcome[];
-  /** The constraints that are in force for its next pod, or were. */
-  constraints: ConstraintOutcome[];
-  /** For each key of its constraints, and for zone and host where nodes have them. */
-  survival: Survival[];
-  /** The next pod under both releases where they differ; null without a release. */
-  next: WorkloadDiff | null;
-  /** The verdicts, the worst first; one at least. */
-  verdicts: Verdict[];
-}
-
-/** A PodDisruptionBudget that selects pods of a workload, which may be of several. */
-export interface BudgetOutcome {
-  /** Its name. */
-  name: string;
-  /** How many must be ready. */
-  required: number;
-  /** How many are before the events. */
-  before: number;
-  /** How many are at the end. */
-  running: number;
-  /** How many more may be evicted at the end. */
-  allowed: number;
-  /** The pods whose eviction it refuses for good, in order. */
-  blocks: string[];
-}
-
-/** What becomes of the domains of a constraint. */
-export interface ConstraintOutcome {
-  /** Where it comes from. */
-  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
-  /** The node label whose values are the domains. */
-  topologyKey: string;
-  /** Whether it filters nodes or scores them. */
-  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
-  /** How many more matching pods a domain may have than the global minimum. */
-  maxSkew: number;
-  /** With fewer eligible domains than this the global minimum is 0. */
-  minDomains: number;
-  /** Whether nodes outside the pod's node affinity are left out. */
-  nodeAffinityPolicy: "Honor" | "Ignore";
-  /** Whether nodes with untolerated taints are left out. */
-  nodeTaintsPolicy: "Honor" | "Ignore";
-  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
-  selector: string | null;
-  /** Whether the pod itself is selected. */
-  selfMatch: boolean;
-  /** The pods that it counts by domain before the events, at most 100 domains; null where it was not in force then. A domain without an eligible node is missing. */
-  before: Record<string, number> | null;
-  /** The same at the end; null where it is not in force then. */
-  after: Record<string, number> | null;
-  /** How many domains these leave out. */
-  otherDomains: number;
-  /** The skew before; null where it was not in force. */
-  skewBefore: number | null;
-  /** The skew at the end; null where it is not in force. */
-  skew: number | null;
-  /** The largest skew at any moment. */
-  peak: number;
-  /** Whether the skew at the end is above maxSkew. */
-  above: boolean;
-}
-
-/** What is left of a workload when its fullest domain of a key goes. Counts the pods of the workload that run, whatever any selector says. */
-export interface Survival {
-  /** The key. */
-  topologyKey: string;
-  /** How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to; cordons and load do not count. Null where that is not known. */
-  possible: number | null;
-  /** Its pods by domain before the events, at most 100 domains; null for a workload that is new. */
-  before: Record<string, number> | null;
-  /** The same at the end. */
-  after: Record<string, number>;
-  /** How many domains these leave out. */
-  otherDomains: number;
-  /** The domain with most of them before; null without any. */
-  fullestBefore: string | null;
-  /** The domain with most of them at the end; null without any. */
-  fullest: string | null;
-  /** How many run if that goes, before; null for a workload that is new. */
-  leftBefore: number | null;
-  /** How many run if that goes, at the end. */
-  left: number;
-  /** Whether two or more run and the loss of one domain leaves none, though there could be another. */
-  stops: boolean;
-  /** Whether the fullest domain takes a larger share with it than before, and fewer pods are left. */
-  takesMore: boolean;
-}
-
-/** A workload for which two releases differ. */
-export interface WorkloadDiff {
-  /** Its namespace. */
-  namespace: string;
-  /** Its kind; of a ReplicaSet, its owner's. */
-  kind: string;
-  /** Its name. */
-  name: string;
-  /** The gravest difference. */
-  difference: "validity" | "nodes" | "best" | "scores" | "constraints" | "message";
-  /** What the earlier release makes of it. */
-  before: ReleaseOutcome;
-  /** What the later release makes of it. */
-  after: ReleaseOutcome;
-  /** The changes between the releases that make a difference as grave, in their order. */
-  responsible: ResponsibleChange[];
-  /** Whether pods that the earlier release places are refused, or fit nowhere, in the later one. */
-  breaks: boolean;
-}
-
-/** The outcome for a workload in one release. */
-export interface ReleaseOutcome {
-  /** Why the API server refuses it; empty if it does not. */
-  errors: string[];
-  /** The best of them, by name. */
-  best: string[];
-  /** The condition of the next pod; empty if it fits somewhere. */
-  condition: string;
-  /** How many nodes the next pod fits. */
-  feasibleNodes: number;
-}
-
-/** An entry of the table of releases. */
-export interface ResponsibleChange {
-  /** The first release that does so. */
-  since: string;
-  /** What changes. */
-  what: string;
-  /** Where it is written. */
-  source: string;
-}
-
 /** One thing that happens, in order. */
 export interface Step {
   /** The position of the event that it belongs to; null for what happens before the first. */
@@ -2607,15 +2611,19 @@ export interface HelpfulChange {
   text: string;
   /** Events that come before those that were asked. */
   events: Event[];
-  /** Changes of the applied manifest. */
+  /** Events that come right after the manifest is applied. */
+  then: Event[];
+  /** Changes of its manifest: of the one that is applied, or of the one in the cluster before anything else. */
   edits: FieldEdit[];
-  /** The workload that is changed; null for the cluster. */
+  /** The workload that it helps; null for the cluster. */
   workload: WorkloadRef | null;
   /** What it gives up, or costs. */
   cost: string;
   /** Whether it should be the last resort. */
   caution: boolean;
-  /** The verdict of the same scenario with it. */
+  /** What it weakens or removes of DoNotSchedule constraints. */
+  givenUp: GivenUp[];
+  /** The verdict on the workload of the same scenario with it. */
   verdict: Verdict;
   /** How many pods of the workload run then. */
   after: number;
