@@ -53,6 +53,7 @@ class ObjectOutcome:
     before: Workload | None  #: As it was before the first of them.
     errors: tuple[FieldError, ...] = ()  #: Why Kubernetes refuses it.
     rollout: Rollout | None = None  #: How it was rolled out or scaled last; None if it was not.
+    searched: bool = False  #: Whether all ways of that were searched.
     peaks: dict[int, int] = field(default_factory=dict)  #: The largest skew of each constraint on the way.
     untried: int = 0  #: How many pods more there should be, which were not tried.
     not_played: str = ""  #: What of it is not played, as a sentence; empty if all is.
@@ -80,12 +81,13 @@ class ObjectChanges:
     Attributes:
         done: What has become of each, by workload.
         search: Whether all ways are searched in which the next change can go.
+        pods_left: How many pods may still be scheduled.
     """
 
     def __init__(self, played: PlayedCluster, choose: TieBreaker) -> None:
         self._played, self._simulation = played, played.simulation
         self._choose = choose
-        self._pods_left = MOST_SCHEDULED
+        self.pods_left = MOST_SCHEDULED
         self.done: dict[WorkloadRef, ObjectOutcome] = {}
         self.search = False
 
@@ -270,10 +272,10 @@ class ObjectChanges:
         after, wanted = now.workload, now.wanted or 0
         if after is None or now.prepared is None:
             raise ValueError("what is rolled out is there")
-        if wanted > min(MOST_ROLLED_OUT, self._pods_left):
+        if wanted > min(MOST_ROLLED_OUT, self.pods_left):
             outcome.untried = wanted
             return
-        self._pods_left -= wanted
+        self.pods_left -= wanted
         way = after.kind.replicas or ()
         obj = apply_edits(after.obj, [Edit(FieldPath(way), after.stated_replicas, wanted)])
         settings = RolloutSettings(
@@ -297,7 +299,7 @@ class ObjectChanges:
         except PlacementError as error:
             outcome.errors = error.errors
             return
-        outcome.rollout = rollout
+        outcome.rollout, outcome.searched = rollout, self.search
         outcome.at_first_new = outcome.at_first_new or rollout.courses.likely.at_first_new
         is_worse = rollout.courses.worst is not rollout.courses.likely
         outcome.before_rollout = played.fork() if is_worse else None
@@ -431,12 +433,12 @@ class ObjectChanges:
         """Mark the pods that were made here as of a revision that is not the next one any more."""
         played, now = self._played, self._played.objects.get(ref)
         label = None if now is None or now.workload is None else revision_label(now.workload)
-        if now is None or label is None or not now.updated:
+        if now is None or label is None:
             return
         number = len(played.placed)
         for name, node in list(played.running_pods(ref)):
             own = played.own.get((ref.namespace, name))
-            if name in now.updated and own is not None:
+            if own is not None and (now.updated is None or name in now.updated):
                 pod = played.placed[own].request.pod
                 marked = pod._replace(labels={**pod.labels, label: f"{PREVIOUS}-{number}"})
                 self._simulation.delete(ref.namespace, name)
@@ -456,8 +458,8 @@ class ObjectChanges:
     ) -> None:
         """Schedule pods that are missing; of a kind without a number one."""
         missing = 1 if missing is None else max(missing, 0)
-        tried = min(missing, self._pods_left)
-        self._pods_left -= tried
+        tried = min(missing, self.pods_left)
+        self.pods_left -= tried
         done = self._schedule(ref, prepared, tried, number)
         outcome.untried = missing - done
 
@@ -518,8 +520,8 @@ class ObjectChanges:
             outcome.not_played = "how a DaemonSet replaces pods: all of them were deleted first"
         self._delete_pods(ref)
         name = prepared.workload.name
-        pods = schedule_on_each_node(self._simulation, prepared.request, name, self._pods_left)
-        self._pods_left -= pods.scheduled
+        pods = schedule_on_each_node(self._simulation, prepared.request, name, self.pods_left)
+        self.pods_left -= pods.scheduled
         now.wanted = len(pods.steps) + pods.untried
         outcome.untried = pods.untried
         self._placed(ref, prepared, list(pods.steps), number)

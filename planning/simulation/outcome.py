@@ -253,6 +253,8 @@ class WorkloadOutcome:
     stuck: Annotated[tuple[str, SchedulingRequest] | None, INTERNAL] = field(default=None, compare=False)
     #: The cluster in which the first pod that it gets was created; None where it gets none.
     at_first_new: Annotated[ClusterIndex | None, INTERNAL] = field(default=None, compare=False)
+    #: The ways in which that can go; None for the likely one alone.
+    branches: Annotated[Branches | None, INTERNAL] = None
 
     @property
     def verdict(self) -> Verdict:

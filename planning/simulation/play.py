@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from planning.simulation.actions import NodeChanges, Where, by_option, domains_of
 from planning.simulation.cluster_simulation import ClusterSimulation
@@ -98,6 +98,43 @@ def play(scenario: Scenario, where: Where = by_option) -> Outcome:
     return replace(outcome, branches=_other_ways(scenario, where, outcome))
 
 
+class Stage(NamedTuple):
+    """What is asked of a copy of a cluster."""
+
+    asked: Scenario  #: What is asked.
+    first: Scenario | None = None  #: What is played before that, and counts as what is there before it.
+
+
+def play_stages(common: Stage, apart: Iterable[Stage], where: Where = by_option) -> Iterator[Outcome]:
+    """Yield the outcome of a stage, and of others that go on from its end, each on a copy of its own.
+
+    Args:
+        common: The first stage.
+        apart: The others, which share what is left of the pods that may be scheduled.
+        where: Returns where an event is that is wrong.
+
+    Raises:
+        EventError: An event is about something that is not there.
+    """
+    with common.asked.cluster.context.reading():
+        begun = _begin_stage(None, common, where)
+        yield begun.outcome()
+        left = begun.pods_left
+        for stage in apart:
+            other = _begin_stage(begun, stage, where)
+            other.pods_left = left
+            yield other.outcome()
+            left = other.pods_left
+
+
+def _begin_stage(before: _Play | None, stage: Stage, where: Where) -> _Play:
+    """Return the play of a stage, before its events happen."""
+    if stage.first is not None:
+        before = _Play(stage.first, where) if before is None else before.then(stage.first)
+        before.run()
+    return _Play(stage.asked, where) if before is None else before.then(stage.asked)
+
+
 def _other_ways(scenario: Scenario, where: Where, likely: Outcome) -> Branches:
     """Return what other choices lead to."""
     worst, worse, tried = likely.verdict, 0, 1
@@ -162,13 +199,29 @@ class _Play:
 
     def outcome(self) -> Outcome:
         """Play the scenario; return what comes of it."""
-        self._run()
+        self.run()
         if self._scenario.scale_down and self._is_complete:
             self._scale_down()
-        outcome = self._count(self._branches())
+        outcome = self._count()
         return outcome if self._scenario.each is None else self._lose_each(outcome)
 
-    def _run(self) -> None:
+    def then(self, scenario: Scenario) -> _Play:
+        """Return the play of another scenario on a copy of what this one leaves."""
+        played = self._played.fork()
+        played.go_on(scenario.cluster, scenario.nodes_from)
+        return _Play(scenario, self._where, played.fork(), Start.played(self._start, played))
+
+    @property
+    def pods_left(self) -> int:
+        """How many pods may still be scheduled for objects."""
+        return self._objects.pods_left
+
+    @pods_left.setter
+    def pods_left(self, count: int) -> None:
+        self._objects.pods_left = count
+
+    def run(self) -> None:
+        """Let everything happen."""
         events, scenario, played = self._scenario.events, self._scenario, self._played
         if not self._is_nested:
             self._begin()
@@ -181,7 +234,7 @@ class _Play:
             if len(moment) > 1 or _is_on_nodes(events[position]):
                 self._on_nodes(moment)
             else:
-                is_last = position == len(events) - 1
+                is_last = position >= len(events) - scenario.searches
                 self._objects.search = is_last and scenario.each is None and scenario.runs is None
                 self._on_objects(position, events[position])
             self._check()
@@ -485,22 +538,19 @@ class _Play:
         self._tell_evicted(entry.pod for entry in found.evicted)
         played.adopt(found.evicted)
 
-    def _count(self, branches: Branches | None) -> Outcome:
+    def _count(self) -> Outcome:
         """Return the outcome of what was played."""
-        return self._outcome(self._workloads(), branches)
+        counting = self._counting(self._played, self._objects)
+        workloads = counting.outcomes(self._next, complete=self._is_complete)
+        ways = dict(self._ways(workloads))
+        found = {_key(ref): each for ref, each in ways.items()}
+        workloads = tuple(replace(each, branches=found.get(_key(each.ref))) for each in workloads)
+        return self._outcome(workloads, _together(list(ways.values())))
 
-    def _workloads(
-        self, played: PlayedCluster | None = None, objects: ObjectChanges | None = None
-    ) -> tuple[WorkloadOutcome, ...]:
-        counting = Counting(
-            self._scenario,
-            self._start,
-            played or self._played,
-            objects or self._objects,
-            self._nodes.refused,
-            drains=self._nodes.drains,
+    def _counting(self, played: PlayedCluster, objects: ObjectChanges) -> Counting:
+        return Counting(
+            self._scenario, self._start, played, objects, self._nodes.refused, drains=self._nodes.drains
         )
-        return counting.outcomes(self._next, complete=self._is_complete)
 
     @property
     def _is_complete(self) -> bool:
@@ -575,30 +625,30 @@ class _Play:
             cost_per_hour=None if scaled is None or self._nodes.removed else scaled.cost_per_hour,
         )
 
-    def _branches(self) -> Branches | None:
-        """Return the ways in which the last change can go; None where one was played."""
-        if not self._objects.search:
-            return None
-        ref = next(reversed(self._objects.done), None)
-        outcome = None if ref is None else self._objects.done[ref]
-        if ref is None or outcome is None or outcome.rollout is None:
-            return None
-        courses = outcome.rollout.courses
-        worst = self._judge_worst(ref) if courses.worst is not courses.likely else None
-        likely = next(each for each in self._workloads() if _key(each.ref) == _key(ref)).verdict
-        return Branches(
-            tried=courses.count,
-            exact=courses.exact,
-            worst=min((worst or likely), likely, key=rank),
-            ends_worse=courses.worse,
-            worst_skews=courses.worst_skews,
-        )
+    def _ways(self, workloads: Iterable[WorkloadOutcome]) -> Iterator[tuple[WorkloadRef, Branches]]:
+        """Yield the ways in which changes can go of which all were searched."""
+        likely = {_key(each.ref): each.verdict for each in workloads}
+        for ref, outcome in self._objects.done.items():
+            if not outcome.searched or outcome.rollout is None:
+                continue
+            courses, verdict = outcome.rollout.courses, likely[_key(ref)]
+            worst = self._judge_worst(ref) if courses.worst is not courses.likely else None
+            yield (
+                ref,
+                Branches(
+                    tried=courses.count,
+                    exact=courses.exact,
+                    worst=min((worst or verdict), verdict, key=rank),
+                    ends_worse=courses.worse,
+                    worst_skews=courses.worst_skews,
+                ),
+            )
 
     def _judge_worst(self, ref: WorkloadRef) -> Verdict | None:
-        """Return the verdict where the last change goes as it goes worst."""
+        """Return the verdict where the rollout of a workload goes as it goes worst."""
         if (worst := self._objects.worst_of(ref)) is None:
             return None
-        return next(each for each in self._workloads(*worst) if _key(each.ref) == _key(ref)).verdict
+        return self._counting(*worst).outcome_of(ref, complete=self._is_complete).verdict
 
     def _lose_each(self, before: Outcome) -> Outcome:
         """Return the outcome with the loss of each domain, each on its own copy."""
@@ -659,6 +709,19 @@ def _unless_ended(verdict: Verdict, *, complete: bool) -> Verdict:
         return verdict
     return Verdict(
         cause=Cause.STOPPED, sentence="nothing is certain: the work was ended before all was played"
+    )
+
+
+def _together(ways: Sequence[Branches]) -> Branches | None:
+    """Return the ways of several changes as those of the whole; None where none was searched."""
+    if not ways:
+        return None
+    return Branches(
+        tried=sum(each.tried for each in ways) - (len(ways) - 1),
+        exact=all(each.exact for each in ways),
+        worst=min((each.worst for each in ways), key=rank),
+        ends_worse=sum(each.ends_worse for each in ways),
+        worst_skews=ways[0].worst_skews if len(ways) == 1 else (),
     )
 
 

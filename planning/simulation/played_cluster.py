@@ -44,18 +44,22 @@ POD: Final = "Pod"
 class PodOwners:
     """Whose the pods of a cluster are, as it is before anything happens."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, before: PodOwners | None = None) -> None:
+        """Find whose the pods of a cluster are, or take them from what is known of the same cluster."""
         self._state = state
         self._owners: dict[WorkloadRef, WorkloadRef] = {}
         self._objects: dict[WorkloadRef, Workload | None] = {}
         #: The pods of each that have a node which is there, and are not being deleted.
         self.running: dict[WorkloadRef, list[tuple[str, str]]] = {}
+        #: Those that have none.
+        self.waiting: dict[WorkloadRef, list[tuple[str, str]]] = {}
+        if before is not None:
+            self.running, self.waiting = before.running, before.waiting
+            return
         cluster = cluster_of(state)
         for pod in cluster.pods_on(cluster.nodes.names()):
             if not pod.terminating and (ref := self.of(pod.namespace, pod.name)) is not None:
                 self.running.setdefault(ref, []).append((pod.namespace, pod.name))
-        #: Those that have none.
-        self.waiting: dict[WorkloadRef, list[tuple[str, str]]] = {}
         for key in state.known.running.waiting():
             if (ref := self.of(*key)) is not None:
                 self.waiting.setdefault(ref, []).append(key)
@@ -88,7 +92,7 @@ class PodOwners:
     def object_of(self, ref: WorkloadRef) -> Workload | None:
         """Return the object of a workload as the cluster has it; None if that is not known."""
         if ref not in self._objects:
-            self._objects[ref] = object_in(self._state.workloads, ref)
+            self._objects[ref] = object_in(self._state.workloads, ref) or self._state.applied.get(ref)
         return self._objects[ref]
 
 
@@ -198,7 +202,7 @@ class PlayedCluster:
     ) -> PlayedCluster:
         """Return a cluster that is played, whose simulation is a copy of it."""
         simulation.preempts = True
-        return cls(
+        played = cls(
             state=state,
             owners=owners or PodOwners(state),
             simulation=simulation,
@@ -206,6 +210,8 @@ class PlayedCluster:
             made={},
             scaling=None if nodes_from is None else Autoscaling(simulation, nodes_from),
         )
+        played._claim_applied()
+        return played
 
     def fork(self) -> PlayedCluster:
         """Return a copy that goes its own way from here, with its steps and numbers from here on."""
@@ -284,11 +290,28 @@ class PlayedCluster:
     def use_release(self, version: KubernetesVersion) -> None:
         """Go on under another release of Kubernetes."""
         self.context = replace(self.context, kubernetes_version=version)
-        # What was prepared, was so under the one before.
+        self._reconnect()
+
+    def _reconnect(self) -> None:
+        # What was prepared, was so under the context before.
         self.made = {}
         gone, displaced = list(self.gone), self.again.displaced
         self._connect(displaced)
         self.budgets.note_gone(gone)
+
+    def go_on(self, state: ClusterState, nodes_from: NodeSource | None) -> None:
+        """Go on by what is known of a cluster, decides about it and adds nodes to it from now on."""
+        self.owners = PodOwners(state, self.owners)
+        self.state, self.context = state, replace(state.context, cluster=self.cluster)
+        self.scaling = None if nodes_from is None else Autoscaling(self.simulation, nodes_from)
+        self._claim_applied()
+        self._reconnect()
+
+    def _claim_applied(self) -> None:
+        """Note whose the pods are that workloads select of which the cluster has no object."""
+        for ref, workload in self.state.applied.items():
+            if workload.own_pods is not None:
+                self.claim(ref, self.cluster.selected_names(workload.namespace, workload.own_pods))
 
     def running(self, ref: WorkloadRef) -> Counter[str]:
         """Return how many pods of a workload run on each node that is there."""

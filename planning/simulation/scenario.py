@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from planning.simulation.cluster_simulation import never
 from planning.simulation.events import Event
 from planning.simulation.node_source import NodeSource
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkloads
+from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
 from policies.pods.known_pods import KnownPods
 from policies.scheduler.binding import TieBreaker, first_by_name
@@ -23,6 +24,10 @@ class ClusterState:
     known: KnownPods  #: What is known of its pods besides.
     workloads: ClusterWorkloads  #: Its workloads.
     unread: tuple[str, ...] = ()  #: The kinds that were not read, as kubectl names them.
+    #: Objects that were applied to it, by workloads without their group, where it is not known to have them.
+    applied: Mapping[WorkloadRef, Workload] = field(default_factory=dict)
+    #: What its workloads were prepared by before the events; None for the same as after them.
+    before: AdmissionContext | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,7 @@ class Scenario:
     #: How many ways are played; None for all, within a limit, of a last moment that rolls out or scales, and
     #: for one way otherwise.
     runs: int | None = None
+    searches: int = 1  #: Of how many of the last events all ways are played where that is not said.
     choose: TieBreaker = first_by_name  #: Makes the choices of the likely way.
     #: Makes those of another way, by its number, of several runs.
     choose_otherwise: Callable[[int], TieBreaker] = lambda _number: first_by_name

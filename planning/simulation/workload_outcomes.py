@@ -119,7 +119,8 @@ class Start:
             now = played.objects.get(ref)
             if now is not None:
                 return None if now.prepared is None else now.prepared.request
-            return first.request(ref)
+            applied = played.state.applied.get(ref)
+            return first.request(ref) if applied is None else _next_pod(applied, played.state, ref, played)
 
         return cls(played.cluster, played.running, pending, request)
 
@@ -130,7 +131,8 @@ def _next_pod(
     """Return the next pod of a workload; of one whose object is not known one like its pods."""
     if workload is not None:
         try:
-            return prepare(replace(workload, release=state.context.release), state.context).request
+            context = state.before or state.context
+            return prepare(replace(workload, release=context.release), context).request
         except PlacementError:
             return None
     for namespace, name in (*played.owners.running.get(ref, ()), *played.owners.waiting.get(ref, ())):
@@ -165,6 +167,10 @@ class Counting:
         refs = dict.fromkeys((*self._objects.done, *self._played.hits, *self._waiting(), *self._named()))
         found = (self._outcome(ref, upcoming.get(ref), complete=complete) for ref in refs)
         return tuple(sorted(found, key=lambda each: (rank(each.verdict), each.ref)))
+
+    def outcome_of(self, ref: WorkloadRef, *, complete: bool) -> WorkloadOutcome:
+        """Return the outcome for one workload."""
+        return self._outcome(ref, None, complete=complete)
 
     def _named(self) -> Iterator[WorkloadRef]:
         for ref in self._scenario.workloads or ():
