@@ -23,7 +23,7 @@ from planning.audit.json import AuditAnswer
 from planning.explain.json import ExplainAnswer
 from planning.explain.pending import PendingPodsAnswer
 from planning.explain.score_answer import ScoreAnswer
-from planning.plan.json import PlanReport
+from planning.plan.answer import PlanAnswer
 from planning.simulation.outcome import Outcome
 from planning.what_if.simulate_json import SimulateAnswer
 from policies.admission.preview_report import PolicyPreviewReport
@@ -64,7 +64,7 @@ _REPORTS: Final = (
     (ExplainAnswer, "explain", "An explanation of evenkeel explain", "explain.schema.json"),
     (LintReport, "lint", "A run of evenkeel lint", "lint/v1/lint.schema.json"),
     (PendingPodsAnswer, "pending", "Why pods are pending", "pending/v1/pending.schema.json"),
-    (PlanReport, "plan", "A plan of evenkeel plan", "plan/v1/plan.schema.json"),
+    (PlanAnswer, "plan", "A plan of evenkeel plan", "plan/v1/plan.schema.json"),
     (PolicyCheckReport, "policy_check", "What evenkeel policy check finds", "policy-check-v1.json"),
     (EmitReport, "policy_emit", "What evenkeel policy emit writes", "policy-emit-v1.json"),
     (PolicyPreviewReport, "policy_preview", "What evenkeel policy preview finds", "policy-preview-v1.json"),

@@ -1,4 +1,4 @@
-"""The effect of a change of manifests on where pods go: workloads removed first, then changed, then added.
+"""What comes of a change of manifests: workloads removed first, then changed, then added, as one scenario.
 
 All of them share the room of one copy of the cluster, each beside those that were applied before it. Builds
 of one object that differ, such as overlays for several environments, come last, each on a copy of its own.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, repeat
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from planning.plan.placement_plan import PlacementPlan, PlannedWorkload, PodChange
+from planning.plan.constraint_changes import ConstraintChange, constraint_changes, in_force
 from planning.plan.plan_differences import (
     NO_SOURCE,
     BuiltWorkload,
@@ -22,26 +21,30 @@ from planning.plan.plan_differences import (
     as_text,
     pair_workloads,
 )
-from planning.plan.plan_domains import (
-    PlannedDomains,
-    in_force,
-    planned_domains,
-    with_end,
-)
-from planning.plan.plan_pods import PodChanger
 from planning.simulation.cluster_simulation import ClusterSimulation, never
+from planning.simulation.events import Event, TargetWorkload
+from planning.simulation.judge import rank
+from planning.simulation.judge_all import judge_all
 from planning.simulation.node_source import NodeSource
+from planning.simulation.object_changes import ref_of, shown_ref
 from planning.simulation.object_differences import Difference, differences, replaces
+from planning.simulation.outcome import Outcome, Verdict, WorkloadOutcome
+from planning.simulation.play import Stage, play_stages
+from planning.simulation.scenario import ClusterState, Scenario
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldError, text_member
+from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.replica_sources import is_autoscaler
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
-from policies.model.workload_ref import WorkloadRef
-from policies.pods.known_pods import KnownPods
+from policies.model.workload_ref import WorkloadRef, with_namespace
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import PlacementError, PreparedPod, prepare
 from policies.scheduler.index import ClusterIndex
 
+#: Changes of one plan of which all ways are played; each may take half a second.
+MOST_SEARCHED: Final = 50
 #: The order in which workloads are applied.
 _ORDER: Final = {action: position for position, action in enumerate(PlanAction)}
 
@@ -52,7 +55,7 @@ class ManifestSet:
 
     workloads: Sequence[Workload]  #: Its workloads, each with a namespace.
     sources: Sequence[Source] = ()  #: What each is built from; empty for those of a cluster.
-    along: Sequence[Mapping[str, Any]] = ()  #: Its Services and Namespaces.
+    along: Sequence[Mapping[str, Any]] = ()  #: Its Services, Namespaces and autoscalers of pods.
     #: Policies, the scheduler's configuration and the release; a cluster of it is not looked at.
     context: AdmissionContext
 
@@ -63,95 +66,181 @@ class ManifestSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """A workload that something is done to, before it is done."""
+class PlannedChange:
+    """A workload that something is done to."""
 
-    pair: WorkloadPair
-    action: PlanAction
-    differences: tuple[Difference, ...]
-    before: PreparedPod | None
-    after: PreparedPod | None
-    errors: tuple[FieldError, ...]
+    ref: Annotated[WorkloadRef, INLINE]  #: Which it is; what becomes of it is in the outcome.
+    action: PlanAction  #: What is done.
+    differences: tuple[Difference, ...] = ()  #: What differs; empty for one that is added or removed.
+    policy: str | None = None  #: The SpreadPolicy that gives its constraints; null if none does.
+    constraints: tuple[ConstraintChange, ...] = ()  #: Which constraints are new, changed or gone.
+    #: Why Kubernetes refuses the workload or its pods; nothing was placed then.
+    errors: tuple[FieldError, ...] = ()
+    #: The files that it is built from, such as the kustomizations of overlays that come to the same; empty
+    #: for the cluster's own.
+    builds: tuple[str, ...] = ()
+    #: Where other builds describe the object otherwise: the position of its outcome among the outcomes; each
+    #: is played without the others.
+    alternative: Count | None = None
+    found: Annotated[WorkloadOutcome | None, INTERNAL] = None  #: What becomes of it; None if not applied.
+    pair: Annotated[WorkloadPair, INTERNAL]  #: The workload as it was and as it will be.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What comes of a change of manifests."""
+
+    #: What is done, in order.
+    changes: tuple[PlannedChange, ...]
+    outcome: Outcome  #: What comes of it; the builds of which a cluster has one are its outcomes.
+    unchanged: int  #: How many other workloads there are.
+    #: Whether the cluster has no pods, so that those of the first set were placed there first.
+    assumed: bool = False
+
+    def count(self, action: PlanAction) -> int:
+        """Return to how many workloads something is done."""
+        return sum(change.action is action for change in self.changes)
+
+    @property
+    def stopped(self) -> tuple[WorkloadRef, ...]:
+        """Workloads that were not applied, because the work was ended."""
+        return tuple(change.ref for change in self.changes if change.found is None)
+
+    @property
+    def unplanned(self) -> tuple[WorkloadRef, ...]:
+        """Workloads that something is done to of which it was not tried, or not to the end."""
+        untried = (change.ref for change in self.changes if change.found and change.found.not_tried)
+        return (*self.stopped, *untried)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the outcome, or of the way that ends worse."""
+        branches = (each.branches for each in (self.outcome, *self.outcome.outcomes))
+        return min((self.outcome.verdict, *(each.worst for each in branches if each is not None)), key=rank)
 
 
 def make_plan(
     before: ManifestSet,
     after: ManifestSet,
-    cluster: ClusterIndex,
+    cluster: ClusterState,
     *,
-    known: KnownPods,
-    autoscaler: NodeSource | None = None,
+    nodes_from: NodeSource | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = never,
-) -> PlacementPlan:
+) -> Plan:
     """Return the plan for a cluster where one set of manifests is applied in place of another.
 
     Args:
         before: What was applied.
         after: What is to be applied.
-        cluster: The cluster as it is, which stays as it is.
-        known: What is known of its pods besides.
-        autoscaler: What adds nodes for pods that would stay pending; None for nothing.
+        cluster: The cluster as it is, which stays as it is; the sets say what decides about pods.
+        nodes_from: What adds nodes for pods that would stay pending; None for nothing.
         progress: Called with the share of the work that is done.
         stop: Whether to end with what is done; called before each pod.
     """
     pairs = pair_workloads(before.built, after.built)
-    simulation = ClusterSimulation.of(cluster, stop=stop)
-    fork = simulation.cluster
-    _apply_along(fork, (), before.along)
-    old = [_prepare(pair.before, before.context, fork) for pair in pairs]
-    assumed = not cluster.pod_count and any(pair.before for pair in pairs)
-    changer = PodChanger(simulation, after.context, known=known, autoscaler=autoscaler)
-    if assumed:
-        _assume(pairs, old, changer.unlimited())
-    _apply_along(fork, before.along, after.along)
-    changes = _changes(pairs, old, after.context, fork)
-    together = [change for change in changes if not change.pair.alternative]
-    now = [planned_domains(change.before, change.after, simulation) for change in together]
-    pods: list[PodChange] = []
-    for change in together:
-        if stop():
-            break
-        pods.append(_apply(change, changer))
-        progress(len(pods) / len(changes))
-    pods = list(map(changer.latest, pods))
-    done = (planned_domains(change.before, change.after, simulation) for change in together[: len(pods)])
-    planned = list(map(_planned, together, pods, map(with_end, now, done)))
-    for change in changes[len(together) :]:
-        if stop():
-            break
-        planned.append(_alone(change, simulation.fork(), changer, assumed=assumed))
-        progress(len(planned) / len(changes))
-    return PlacementPlan(
-        workloads=tuple(planned),
+    index = cluster.context.cluster or ClusterIndex()
+    old, new = (ClusterSimulation.of(index).cluster for _ in range(2))
+    _apply_along(old, (), before.along)
+    _apply_along(new, (), before.along)
+    _apply_along(new, before.along, after.along)
+    sources = cluster.context.replica_sources
+    was = replace(before.context, cluster=old, replica_sources=sources)
+    scaled = [*sources.autoscalers, *filter(is_autoscaler, after.along)]
+    becomes = replace(after.context, cluster=new, replica_sources=replace(sources, autoscalers=scaled))
+    changes = _changes(pairs, was, becomes)
+    together = [change for change in changes if change.alternative is None]
+    apart = changes[len(together) :]
+    has_pods = index.pod_count or cluster.known.running.waiting()
+    assumed = not has_pods and any(pair.before for pair in pairs)
+    state = replace(cluster, context=becomes, before=was, known=UNREAD_PODS if assumed else cluster.known)
+    work = Scenario(
+        cluster=state, nodes_from=nodes_from, searches=MOST_SEARCHED, stop=stop, progress=progress
+    )
+
+    def stage(changed: Sequence[PlannedChange], there: Iterable[WorkloadPair]) -> Stage:
+        olds = [pair.before for pair in there if pair.before is not None]
+        if assumed:
+            first = replace(
+                work,
+                cluster=replace(state, context=replace(was, cluster=new), before=None),
+                events=tuple(map(_apply, olds)),
+                searches=0,
+                nodes_from=None,
+            )
+            return Stage(replace(work, events=_events(changed)), first)
+        applied = {ref_of(workload): workload for workload in olds}
+        return Stage(replace(work, cluster=replace(state, applied=applied), events=_events(changed)))
+
+    common = stage(together, (pair for pair in pairs if not pair.alternative))
+    others = (stage([change], [change.pair]) for change in apart if not stop())
+    outcome, *outcomes = play_stages(common, others)
+    found = {_key(each.ref): each for each in outcome.workloads}
+    planned = [replace(change, found=found.get(_key(change.ref))) for change in together]
+    builds = [_of_build(part, outcome, change) for part, change in zip(outcomes, apart, strict=False)]
+    for change, part in zip(apart, builds, strict=False):
+        own = next((each for each in part.workloads if _key(each.ref) == _key(change.ref)), None)
+        planned.append(replace(change, found=own))
+    planned += apart[len(builds) :]
+    return Plan(
+        changes=tuple(planned),
+        outcome=_with_builds(outcome, builds, complete=len(builds) == len(apart)),
         unchanged=len(pairs) - len(changes),
-        stopped=tuple(change.pair.key for change in changes[len(planned) :]),
         assumed=assumed,
-        autoscaler=None if autoscaler is None else autoscaler.name,
     )
 
 
-def _alone(
-    change: _Change, simulation: ClusterSimulation, changer: PodChanger, *, assumed: bool
-) -> PlannedWorkload:
-    """Plan one of several builds of an object, in a cluster that has none of the others."""
-    changer = changer.on(simulation)
-    if assumed and change.before is not None:
-        changer.assume(change.before)
-    now = planned_domains(change.before, change.after, simulation)
-    pods = _apply(change, changer)
-    return _planned(change, pods, with_end(now, planned_domains(change.before, change.after, simulation)))
+def _of_build(part: Outcome, common: Outcome, change: PlannedChange) -> Outcome:
+    """Return the outcome of a build without workloads that are as they were before it."""
+    as_before = {_key(each.ref): (each.after, each.pending) for each in common.workloads}
+    workloads = tuple(
+        each
+        for each in part.workloads
+        if _key(each.ref) == _key(change.ref)
+        or each.evicted
+        or as_before.get(_key(each.ref)) != (each.after, each.pending)
+    )
+    verdict = judge_all(workloads) if part.complete else part.verdict
+    return replace(part, workloads=workloads, verdict=verdict, final=None)
 
 
-_Prepared = tuple[PreparedPod | None, tuple[FieldError, ...]]
+def _with_builds(outcome: Outcome, builds: Sequence[Outcome], *, complete: bool) -> Outcome:
+    """Return an outcome with those of builds that go on from it; its verdict is about all of them."""
+    parts = (outcome, *builds)
+    judged = judge_all([each for part in parts for each in part.workloads])
+    return replace(
+        outcome,
+        complete=complete and all(part.complete for part in parts),
+        verdict=min((judged, *(part.verdict for part in parts)), key=rank),
+        outcomes=tuple(builds),
+    )
 
 
-def _prepare(workload: Workload | None, context: AdmissionContext, fork: ClusterIndex) -> _Prepared:
+def _key(ref: WorkloadRef) -> WorkloadRef:
+    return ref._replace(kind=ref.kind.partition(".")[0])
+
+
+def _events(changes: Iterable[PlannedChange]) -> tuple[Event, ...]:
+    return tuple(
+        Event(remove=TargetWorkload(**_key(change.ref)._asdict()))
+        if change.pair.after is None
+        else _apply(change.pair.after)
+        for change in changes
+    )
+
+
+def _apply(workload: Workload) -> Event:
+    return Event(apply=dict(with_namespace(workload.obj, workload.namespace)))
+
+
+def _prepare(
+    workload: Workload | None, context: AdmissionContext
+) -> tuple[PreparedPod | None, tuple[FieldError, ...]]:
     """Return the next pod of a workload, or why Kubernetes refuses it."""
     if workload is None:
         return None, ()
     try:
-        return prepare(workload, replace(context, cluster=fork)), ()
+        return prepare(workload, context), ()
     except PlacementError as error:
         return None, error.errors
 
@@ -179,28 +268,26 @@ def _apply_along(
         fork.apply(obj)
 
 
-def _assume(pairs: list[WorkloadPair], old: list[_Prepared], placing: PodChanger) -> None:
-    """Place the pods of what was applied, in a cluster without pods."""
-    for pair, (prepared, _) in zip(pairs, old, strict=True):
-        if prepared is not None and not pair.alternative:
-            placing.assume(prepared)
-
-
 def _changes(
-    pairs: list[WorkloadPair], old: list[_Prepared], context: AdmissionContext, fork: ClusterIndex
-) -> list[_Change]:
-    """Return the changes in the order in which they are applied."""
-    changes = [
-        change
-        for pair, was in zip(pairs, old, strict=True)
-        if (change := _change(pair, was, _prepare(_applied(pair), context, fork)))
+    pairs: Iterable[WorkloadPair], was: AdmissionContext, becomes: AdmissionContext
+) -> list[PlannedChange]:
+    """Return the changes in the order in which they are applied; builds that differ come last."""
+    found = (_change(pair, was, becomes) for pair in pairs)
+    changes = sorted(
+        (change for change in found if change is not None),
+        key=lambda change: (change.pair.alternative, _ORDER[change.action]),
+    )
+    together = sum(not change.pair.alternative for change in changes)
+    return [
+        replace(change, alternative=number - together) if number >= together else change
+        for number, change in enumerate(changes)
     ]
-    return sorted(changes, key=lambda change: (change.pair.alternative, _ORDER[change.action]))
 
 
-def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | None:
+def _change(pair: WorkloadPair, was: AdmissionContext, becomes: AdmissionContext) -> PlannedChange | None:
     """Return the change of a workload; None for one that stays as it is."""
-    before, (after, errors) = old[0], new
+    before, _ = _prepare(pair.before, was)
+    after, errors = _prepare(_applied(pair), becomes)
     found: tuple[Difference, ...] = ()
     if pair.before is not None and pair.after is not None:
         found = differences(pair.before, pair.after)
@@ -211,43 +298,16 @@ def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | Non
         action = PlanAction.REPLACE if replaces(pair.after, found) else PlanAction.CHANGE
     else:
         action = PlanAction.REMOVE if pair.after is None else PlanAction.ADD
-    return _Change(pair=pair, action=action, differences=found, before=before, after=after, errors=errors)
-
-
-def _apply(change: _Change, changer: PodChanger) -> PodChange:
-    """Do what is to be done to a workload."""
-    before = change.pair.before
-    if change.errors:
-        # The API server refuses it, so what runs stays as it is.
-        return PodChange(running=0 if before is None else changer.count(before), stay=True)
-    return changer.apply(before, change.after, partial(_change_pods, change, changer))
-
-
-def _change_pods(change: _Change, changer: PodChanger) -> PodChange:
-    before, after = change.pair.before, change.after
-    if after is None:
-        return changer.remove(change.pair.any)
-    if before is None:
-        return changer.add(after)
-    if change.action is PlanAction.REPLACE:
-        return changer.remove(before).then(changer.add(after))
-    template = Difference.TEMPLATE in change.differences
-    return changer.change(before, after, template=template)
-
-
-def _planned(change: _Change, pods: PodChange, domains: tuple[PlannedDomains, ...]) -> PlannedWorkload:
-    prepared = change.after or change.before
-    return PlannedWorkload(
-        key=change.pair.key,
-        action=change.action,
-        differences=change.differences,
+    prepared = after or before
+    return PlannedChange(
+        ref=shown_ref(ref_of(pair.any), pair.any),
+        action=action,
+        differences=found,
         policy=None if prepared is None else prepared.policy,
-        pods=pods,
-        domains=domains,
-        errors=change.errors,
-        unmodeled=() if prepared is None else prepared.request.pod.unmodeled,
-        builds=change.pair.builds,
-        alternative=change.pair.alternative,
+        constraints=constraint_changes(before, after),
+        errors=errors,
+        builds=pair.builds,
+        pair=pair,
     )
 
 

@@ -14,6 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from planning.simulation.outcome import (
+    Branches,
     BudgetOutcome,
     Cause,
     ConstraintOutcome,
@@ -38,6 +39,8 @@ FALSE, UNDECIDED, WARNING, TRUE = "✗", "?", "!", "✓"
 MOST_ROWS: Final = 6
 #: Domains of which a row says how many pods each has.
 MOST_DOMAINS: Final = 5
+#: Verdicts of one workload that stand below the first.
+MOST_VERDICTS: Final = 3
 #: Suggestions that are shown.
 MOST_SUGGESTIONS: Final = 3
 #: What kinds that were not read are about, as people call it; that of all others.
@@ -83,6 +86,15 @@ def verdict_line(verdict: Verdict) -> Table:
     return grid
 
 
+def further_verdicts(found: WorkloadOutcome, *, said: Verdict) -> Iterator[RenderableType]:
+    """Yield what else is said of a workload, besides what is said already."""
+    others = [
+        each for each in found.verdicts if each.cause is not Cause.FITS and each.sentence != said.sentence
+    ]
+    for each in others[:MOST_VERDICTS]:
+        yield verdict_line(each)
+
+
 def title(found: WorkloadOutcome) -> str:
     """Return the name of a workload, with its namespace."""
     return one_line(f"{found.ref.namespace}/{found.ref.name}")
@@ -103,6 +115,37 @@ def has_numbers(found: WorkloadOutcome) -> bool:
     """Return whether the numbers of a workload say more than its name and verdict."""
     settled = found.pending or found.pending_before or found.lost or found.evicted or found.not_recreated
     return bool(settled) or found.updated is not None or found.after not in (found.wanted, None)
+
+
+def workload_tables(workloads: Sequence[WorkloadOutcome], *, wide: bool = False) -> Iterator[RenderableType]:
+    """Yield the tables of workloads: budgets, pods, what is left if a domain goes, and skews."""
+    budgets = [
+        (found, budget)
+        for found in workloads
+        for budget in found.budgets
+        if wide or budget.blocks or budget.running < budget.required
+    ]
+    if budgets:
+        yield budgets_table(budgets)
+    counted = [found for found in workloads if wide or has_numbers(found)]
+    if counted and not (len(counted) == 1 and budgets):
+        shown = len(counted) if wide else MOST_ROWS
+        yield counts_table(counted, most=shown)
+        yield from rest_lines(counted[shown:])
+    for table in (survival_table(workloads, wide=wide), constraints_table(workloads, wide=wide)):
+        if table is not None:
+            yield table
+
+
+def rest_lines(rest: Sequence[WorkloadOutcome]) -> Iterator[Text]:
+    """Yield how many workloads are left out, and whether anything is wrong with one of them."""
+    if not rest:
+        return
+    wrong = [found for found in rest if found.verdict.value is not True]
+    if wrong:
+        yield Text(f"{more(len(rest), 'workload').removeprefix('and ')}, {len(wrong):,} not well (-o wide).")
+    else:
+        yield Text(f"{len(rest):,} more: every one has all its pods again (-o wide).")
 
 
 def counts_table(workloads: Sequence[WorkloadOutcome], *, most: int = MOST_ROWS) -> Table:
@@ -359,14 +402,18 @@ def left_out_line(outcome: Outcome) -> str:
 
 def ways_line(outcome: Outcome) -> str:
     """Return how the other ways end in which chance may decide; empty where one was played."""
-    branches = outcome.branches
+    return ways_of(outcome.branches, outcome.workloads)
+
+
+def ways_of(branches: Branches | None, workloads: Sequence[WorkloadOutcome]) -> str:
+    """Return the same of the ways in which workloads can change."""
     if branches is None or branches.tried < 2:
         return ""
     by_chance, tried = "Chance decides between equal nodes:", f"{branches.tried:,} ways"
     if branches.ends_worse:
         worst = one_line(branches.worst.sentence, MAX_MESSAGE).rstrip(".")
         return f"{by_chance} in {branches.ends_worse:,} of {tried} {worst}."
-    constraints = [each for found in outcome.workloads for each in found.constraints]
+    constraints = [each for found in workloads for each in found.constraints]
     end = "none ends worse"
     for skew, each in zip(branches.worst_skews, constraints, strict=False):
         if skew > (each.skew or 0):

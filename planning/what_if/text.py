@@ -20,24 +20,22 @@ from planning.text.outcome import (
     MOST_ROWS,
     as_sentence,
     basis_line,
-    budgets_table,
-    constraints_table,
-    counts_table,
-    has_numbers,
+    further_verdicts,
     left_out_line,
     mark,
     nodes_lines,
+    rest_lines,
     style,
     suggestion_lines,
-    survival_table,
     title,
     verdict_line,
     ways_line,
     why_lines,
+    workload_tables,
 )
 from planning.text.words import domain_name
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, more, plural
+from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
 from policies.reports import markdown
 from policies.reports.terminal import MAX_MESSAGE, add_rows, indented, numbers, plain_table, print_all
 
@@ -45,8 +43,6 @@ from policies.reports.terminal import MAX_MESSAGE, add_rows, indented, numbers, 
 MOST_COLUMNS: Final = 6
 #: Steps that the longer text shows.
 MOST_STEPS: Final = 200
-#: Verdicts of one workload that stand below the first.
-MOST_VERDICTS: Final = 3
 
 
 def render(outcome: Outcome, *, width: int, color: bool, wide: bool = False, source: str = "") -> str:
@@ -117,12 +113,7 @@ def _further_verdicts(outcome: Outcome) -> Iterator[RenderableType]:
     """Yield what else is said of the only workload, or of the whole that is not said of the worst one."""
     if len(outcome.workloads) != 1 or outcome.outcomes:
         return
-    others = [
-        each for each in outcome.workloads[0].verdicts
-        if each.cause is not Cause.FITS and each.sentence != outcome.verdict.sentence
-    ]  # fmt: skip
-    for each in others[:MOST_VERDICTS]:
-        yield verdict_line(each)
+    yield from further_verdicts(outcome.workloads[0], said=outcome.verdict)
 
 
 def _played(outcome: Outcome, *, wide: bool) -> Iterator[RenderableType]:
@@ -130,33 +121,7 @@ def _played(outcome: Outcome, *, wide: bool) -> Iterator[RenderableType]:
     workloads = outcome.workloads
     if any(event.drain is not None for event in outcome.scenario.events):
         yield _drains(outcome)
-    budgets = [
-        (found, budget)
-        for found in workloads
-        for budget in found.budgets
-        if wide or budget.blocks or budget.running < budget.required
-    ]
-    if budgets:
-        yield budgets_table(budgets)
-    counted = [found for found in workloads if wide or has_numbers(found)]
-    if counted and not (len(counted) == 1 and budgets):
-        yield counts_table(counted, most=len(counted) if wide else MOST_ROWS)
-        yield from _rest(counted, len(counted) if wide else MOST_ROWS)
-    for table in (survival_table(workloads, wide=wide), constraints_table(workloads, wide=wide)):
-        if table is not None:
-            yield table
-
-
-def _rest(workloads: Sequence[WorkloadOutcome], shown: int) -> Iterator[Text]:
-    """Yield how many workloads are left out, and whether anything is wrong with one of them."""
-    rest = workloads[shown:]
-    if not rest:
-        return
-    wrong = [found for found in rest if found.verdict.value is not True]
-    if wrong:
-        yield Text(f"{more(len(rest), 'workload').removeprefix('and ')}, {len(wrong):,} not well (-o wide).")
-    else:
-        yield Text(f"{len(rest):,} more: every one has all its pods again (-o wide).")
+    yield from workload_tables(workloads, wide=wide)
 
 
 def _drains(outcome: Outcome) -> Table:
@@ -194,7 +159,7 @@ def _losses(outcome: Outcome, *, wide: bool) -> Iterator[RenderableType]:
         wanted = "" if found.wanted is None else f"{found.wanted:,}"
         table.add_row(title(found), wanted, f"{found.before:,}", *cells)
     yield table
-    yield from _rest([found for found in outcome.workloads if found not in shown], 0)
+    yield from rest_lines([found for found in outcome.workloads if found not in shown])
 
 
 def _is_hit(found: WorkloadOutcome) -> bool:

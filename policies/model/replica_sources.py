@@ -22,6 +22,12 @@ DESIRED_ANNOTATION = "deployment.kubernetes.io/desired-replicas"
 _Key = tuple[str, str, str, str]
 
 
+def is_autoscaler(obj: Mapping[str, Any]) -> bool:
+    """Return whether an object of any shape says how many replicas another one has."""
+    group = text_member(obj, "apiVersion").rpartition("/")[0]
+    return (group, text_member(obj, "kind")) in {AUTOSCALER, SCALED_OBJECT}
+
+
 @dataclass(slots=True)
 class ReplicaSources:
     """The numbers of replicas that objects of a cluster and of files state."""
@@ -50,10 +56,7 @@ class ReplicaSources:
     def take_autoscaler(self, obj: Mapping[str, Any]) -> None:
         """Take in an object of a file, where a workload that is there does not run yet."""
         # Most objects of a cluster are pods.
-        if obj.get("kind") == "Pod":
-            return
-        group = text_member(obj, "apiVersion").rpartition("/")[0]
-        if (group, text_member(obj, "kind")) in {AUTOSCALER, SCALED_OBJECT}:
+        if obj.get("kind") != "Pod" and is_autoscaler(obj):
             self.autoscalers.append(obj)
 
     def number(self, workload: Workload, running: Callable[[], int]) -> ReplicaNumber:

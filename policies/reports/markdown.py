@@ -45,18 +45,19 @@ def render(
         parts: The report as the terminal has it.
         details: What is folded in behind it.
     """
-    folded = "".join(map(_block, details))
+    folded = "".join(map(block, details))
     # Markdown has an empty line between all parts.
     return "".join(
         (
             f"**{SIGNS[verdict]} {text(title)}**\n",
-            *within(map(_block, (part for part in parts if part != ""))),
+            *within(map(block, (part for part in parts if part != ""))),
             f"\n<details><summary>How it was found</summary>\n{folded}\n</details>\n" if folded else "",
         )
     )
 
 
-def _block(part: RenderableType) -> str:
+def block(part: RenderableType) -> str:
+    """Return a part of a report as the terminal has it."""
     match part:
         case Table(show_header=True):
             return f"\n{_table(part)}"

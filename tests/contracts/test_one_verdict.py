@@ -32,6 +32,8 @@ from webhook.ui import placing
 from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
 
 FOUND: Final = Path(__file__).parents[1] / "data" / "contradictions.jsonl"
+#: The parts of an outcome that say what comes of a change.
+PARTS: Final = ("complete", "verdict", "workloads", "others", "steps", "nodes", "branches", "assumed")
 #: A change of a node that changes nothing.
 NOTHING: Final = {"uncordon": "n0"}
 
@@ -95,8 +97,7 @@ def _after_nothing(answer: Mapping[str, Any]) -> Said:
 
 
 def _planned(answer: Mapping[str, Any]) -> Said:
-    (workload,) = answer["workloads"]
-    return Said(not answer["summary"]["failed"], None, workload["pods"]["pending"])
+    return _played(answer["outcome"])._replace(succeeds=not answer["summary"]["failed"])
 
 
 def _command(reader: Reader, *words: str) -> Door:
@@ -168,7 +169,7 @@ DOORS: Final[Mapping[str, Door]] = {
 
 #: Those that try no pods of others.
 _WITHOUT_OTHERS: Final = {
-    "plan", "/v1/simulate", "/v1/simulate rollout", "/v1/simulate actions", "page rollout", "page what-if",
+    "/v1/simulate", "/v1/simulate rollout", "/v1/simulate actions", "page rollout", "page what-if",
 }  # fmt: skip
 
 
@@ -177,12 +178,18 @@ def _waits(obj: Object) -> bool:
     return is_other and "nodeName" not in obj["spec"]
 
 
+def _written(case: Case, folder: Path) -> Path:
+    """Return a folder, with the files of a case in it."""
+    snapshot = {"apiVersion": "v1", "kind": "List", "items": case.items}
+    (folder / "cluster.json").write_text(json.dumps(snapshot))
+    (folder / "web.json").write_text(json.dumps(case.manifest))
+    return folder
+
+
 def contradictions(case: Case) -> Iterator[str]:
     """Yield what doors say of a case that others contradict."""
     with TemporaryDirectory() as name:
-        folder, snapshot = Path(name), {"apiVersion": "v1", "kind": "List", "items": case.items}
-        (folder / "cluster.json").write_text(json.dumps(snapshot))
-        (folder / "web.json").write_text(json.dumps(case.manifest))
+        folder = _written(case, Path(name))
         # What waits of others takes its room first where a cluster is played.
         waits = any(_waits(obj) for obj in case.items)
         doors = {door: ask for door, ask in DOORS.items() if not (waits and door in _WITHOUT_OTHERS)}
@@ -317,6 +324,24 @@ class TestOneVerdict:
         """No door contradicts another one."""
         assert not list(contradictions(case))
         assert not list(broken_promises(case))
+
+    @examples(40)
+    @given(case=cases())
+    def test_a_plan_is_a_what_if(self, case: Case) -> None:
+        """A plan of one change has the whole outcome of what-if, also the ways in which it may go."""
+        on, form = ("--cluster", "cluster.json"), ("-o", "json")
+        with TemporaryDirectory() as name:
+            folder = _written(case, Path(name))
+            asked = evenkeel("what-if", "-f", "web.json", *on, *form, folder=folder)
+            planned = evenkeel("plan", "web.json", *on, *form, folder=folder)
+        played, answer = json.loads(asked.stdout), json.loads(planned.stdout)
+        outcome = answer["outcome"]
+
+        assert {part: played[part] for part in PARTS} == {part: outcome[part] for part in PARTS}
+        found = [*answer["newFindings"], *answer["raisedFindings"]]
+        # An error that lint finds fails a plan, too.
+        errors = any(each["severity"] == "error" for each in found)
+        assert int(asked.returncode or errors) == planned.returncode
 
     @pytest.mark.parametrize("case", list(_found()), ids=lambda case: case.manifest["kind"])
     def test_of_what_was_found(self, case: Case) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planning.audit.audit import audit
-from planning.plan.plan_pods import PodChanger
+from planning.plan.plan import ManifestSet, make_plan
 from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.replicas import running_replicas
 from planning.simulation.rollout.running_pods import find_running
+from planning.simulation.scenario import ClusterState
 from planning.simulation.survive.deployed_workloads import Deployment
 from planning.simulation.survive.loss import LossOptions
 from policies.config.context import AdmissionContext
-from policies.model.cluster_workloads import ClusterWorkload
+from policies.model.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.model.workload import Workload
 from policies.pods.known_pods import UNREAD_PODS, KnownPods
 from policies.pods.placement import PreparedPod, prepare
@@ -91,8 +93,11 @@ def of_facts(prepared: PreparedPod, _: AdmissionContext) -> int:
 
 
 def of_plan(prepared: PreparedPod, context: AdmissionContext) -> int:
-    simulation = ClusterSimulation.of(prepared.cluster, prepared.request)
-    return PodChanger(simulation, context, known=UNREAD_PODS).count(prepared.workload)
+    cluster = ClusterState(context=context, known=UNREAD_PODS, workloads=ClusterWorkloads(context.kinds))
+    old = ManifestSet(workloads=[prepared.workload], context=context)
+    (change,) = make_plan(old, replace(old, workloads=[]), cluster).changes
+    assert change.found is not None
+    return change.found.before
 
 
 def of_placement(prepared: PreparedPod, _context: AdmissionContext) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from planning.autoscaler.sources import AutoscalerReader
-from planning.plan.placement_plan import PlacementPlan
-from planning.plan.plan import make_plan
+from planning.plan.plan import Plan, make_plan
 from planning.simulation.node_source import NodeSource
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_node
 from tests.planning.clusters import known_of
-from tests.planning.planned import a_cluster, a_set
+from tests.planning.planned import a_cluster, a_set, a_state
 
 #: A node in each of two zones.
 TWO = [a_node("n1", "a"), a_node("n2", "b")]
@@ -70,8 +69,8 @@ def planned(
     *pods: dict[str, Any],
     documents: tuple[dict[str, Any], ...],
     nodes: list[dict[str, Any]] | None = None,
-) -> PlacementPlan:
+) -> Plan:
     """Return the plan on a cluster of which the objects of pods are known."""
     cluster = a_cluster(*pods, nodes=TWO if nodes is None else nodes)
     autoscaler = the_autoscaler(documents, cluster)
-    return make_plan(a_set(*before), a_set(*after), cluster, known=known_of(pods), autoscaler=autoscaler)
+    return make_plan(a_set(*before), a_set(*after), a_state(cluster, known_of(pods)), nodes_from=autoscaler)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from planning.plan.placement_plan import PlacementPlan
-from planning.plan.plan import ManifestSet, make_plan
+from planning.plan.plan import ManifestSet, Plan, make_plan
+from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
-from policies.pods.known_pods import UNREAD_PODS
+from policies.model.cluster_workloads import ClusterWorkloads
+from policies.pods.known_pods import UNREAD_PODS, KnownPods
 from policies.pods.placement import read_workload
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_pod, a_workload
@@ -48,11 +49,17 @@ def a_set(*objects: dict[str, Any], policy: str = "", along: tuple[dict[str, Any
 
 def plan(
     before: ManifestSet, after: ManifestSet, *pods: dict[str, Any], nodes: list[dict[str, Any]] | None = None
-) -> PlacementPlan:
+) -> Plan:
     """Return the plan on a cluster."""
-    return make_plan(before, after, a_cluster(*pods, nodes=nodes), known=UNREAD_PODS)
+    return make_plan(before, after, a_state(a_cluster(*pods, nodes=nodes)))
 
 
 def a_cluster(*pods: dict[str, Any], nodes: list[dict[str, Any]] | None = None) -> ClusterIndex:
     """Return the index of some pods on nodes."""
     return an_index(*(NODES if nodes is None else nodes), *pods)
+
+
+def a_state(cluster: ClusterIndex, known: KnownPods = UNREAD_PODS) -> ClusterState:
+    """Return what is known of a cluster of which no workload is known."""
+    context = AdmissionContext(policies=(), cluster=cluster)
+    return ClusterState(context=context, known=known, workloads=ClusterWorkloads(context.kinds))

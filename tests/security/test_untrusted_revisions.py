@@ -56,7 +56,7 @@ def test_a_link_to_a_file(root: Path, outside: Path, name: str) -> None:
     done = _plan(root, "deploy")
 
     assert "shop" not in done.stdout or 'secret",' not in done.stdout
-    assert [] == json.loads(done.stdout)["workloads"]
+    assert [] == json.loads(done.stdout)["changes"]
 
 
 def test_a_link_in_place_of_the_path(root: Path, outside: Path) -> None:
@@ -66,9 +66,9 @@ def test_a_link_in_place_of_the_path(root: Path, outside: Path) -> None:
     _rewrite(root, "other")
     (root / "other").mkdir()
     (root / "other/web.yaml").write_text(yaml.safe_dump(a_deployment(1, "new")))
-    found = json.loads(_plan(root, "other").stdout)["workloads"]
+    found = json.loads(_plan(root, "other").stdout)["changes"]
 
-    assert [("add", "new")] == [(workload["action"], workload["name"]) for workload in found]
+    assert [("add", "new")] == [(change["action"], change["name"]) for change in found]
 
 
 def test_a_link_in_place_of_the_working_folder(root: Path, outside: Path) -> None:

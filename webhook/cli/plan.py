@@ -34,11 +34,10 @@ from webhook.distribution import release
 from webhook.lint.reports import PLAN_FORMATS
 
 if TYPE_CHECKING:
-    from planning.plan import run as plan_run
+    from planning.plan import answer as plan_answer
     from planning.simulation.node_source import NodeSource
+    from planning.simulation.scenario import ClusterState
     from policies.manifests import skipped as manifests_skipped
-    from policies.model import cluster_workloads
-    from policies.pods import known_pods
     from policies.scheduler.index import ClusterIndex
     from webhook.cli import plan_from
     from webhook.kube import api_server as kube_api_server
@@ -80,8 +79,8 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
 
     PATH is a file, a folder, or - for standard input, read as by `evenkeel lint`. Workloads that are added,
     changed or removed are applied to one copy of the cluster: removed ones first, then changed, then added
-    ones. Of each, the plan shows the matching pods of each domain now and afterwards, the pods that stay
-    pending with the scheduler's message, and the lint findings that are new or gone.
+    ones, each as `evenkeel what-if -f` applies it. Of each, the plan says what becomes of its pods, and what
+    is left of them if a zone or a host goes; and it has the lint findings that are new or gone.
 
     With --autoscale Cluster Autoscaler or Karpenter adds nodes for what would stay pending, for one workload
     after the other, and the scheduler places it there: the exit code then is that with these nodes.
@@ -89,11 +88,11 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     A Git revision is read from Git's objects, without touching the work tree. It is linted by its own
     evenkeel.yaml; files that options name are read as the revision has them.
 
-    Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
-    a workload, one that changed was not planned, or a finding of severity error is new, 2 bad usage or input,
-    a file of PATH that cannot be read, or a skipped input that --fail-on-skipped does not allow (the rest is
-    planned all the same), 3 could not run, 130 ended by Ctrl-C, after which the report has what was done
-    until then.
+    Exit codes: 0 nothing bad, 1 the verdict is bad or undecided, or that of another choice among equal pods
+    and nodes, a workload that changed was not planned, or a finding of severity error is new, 2 bad usage or
+    input, a file of PATH that cannot be read, or a skipped input that --fail-on-skipped does not allow (the
+    rest is planned all the same), 3 could not run, 130 ended by Ctrl-C, after which the report has what was
+    done until then.
     """
     code = _plan(context, paths, given)
     finish(code)
@@ -103,13 +102,17 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
 class _Cluster:
     """The cluster that is planned for, and how the workloads are found that it has."""
 
-    index: ClusterIndex  #: The cluster.
-    known: known_pods.KnownPods  #: What is known of its pods besides.
-    #: The workloads of a file; None for a live cluster.
-    snapshot: cluster_workloads.ClusterWorkloads | None = None
-    file: str = ""  #: The file.
+    state: ClusterState  #: The cluster.
+    name: str  #: What it is called in reports.
+    file: str = ""  #: Its file.
     api: kube_api_server.ApiServer | None = None  #: The API server of a live cluster; None for a file.
-    name: str = ""  #: What it is called in reports.
+
+    @property
+    def index(self) -> ClusterIndex:
+        """The index of the cluster."""
+        if self.state.context.cluster is None:
+            raise ValueError("a cluster was read")
+        return self.state.context.cluster
 
 
 def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
@@ -163,46 +166,47 @@ def _read_cluster(
         DocumentError: It is no snapshot.
         ClusterError: The live cluster cannot be read.
     """
+    from planning.simulation.scenario import ClusterState
+    from policies.config.context import AdmissionContext
+    from policies.model import cluster_workloads, replica_sources, workload_kinds
+    from policies.model import snapshot as model_snapshot
     from policies.pods import known_pods
     from webhook import snapshot_file
-
-    if not live:
-        from policies.model import cluster_workloads, workload_kinds
-        from policies.model import snapshot as model_snapshot
-        from webhook.cli import manifest
-
-        kinds = workload_kinds.WorkloadKinds(
-            map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
-        )
-        workloads = cluster_workloads.ClusterWorkloads(kinds, every_kind=True)
-        known = known_pods.KnownPods(None, now=0.0)
-        with manifest.snapshot_progress(file) as advance:
-
-            def look(obj: dict[str, Any]) -> None:
-                advance(model_snapshot.kind_of(obj)[1])
-                workloads(obj)
-                known(obj)
-
-            index = snapshot_file.read_snapshot(file, warn=note, seen=look)
-        name = f"the workloads of {shown_file(file)}"
-        return _Cluster(index, known, workloads, file, name=name), options
     from webhook.cli import live as cli_live
-    from webhook.cli import read_cluster
+    from webhook.cli import manifest, read_cluster
     from webhook.kube import api_server as kube_api_server
     from webhook.kube import watched_resources
+    from webhook.requests import what_if
 
-    api = cli_live.api_server(context)
-    release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact
-    known = known_pods.KnownPods(None, now=datetime.now(UTC).timestamp())
-    with reading_progress() as advance:
+    kinds = workload_kinds.WorkloadKinds(
+        map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
+    )
+    workloads = cluster_workloads.ClusterWorkloads(kinds, every_kind=True)
+    sources = replica_sources.ReplicaSources()
+    known = known_pods.KnownPods(None, now=datetime.now(UTC).timestamp() if live else 0.0)
+    api = cli_live.api_server(context) if live else None
+    if api is not None and not options.config.kubernetes_version:
+        release = kube_api_server.known_version(api, note).exact
+        options = replace(options, config=replace(options.config, kubernetes_version=release))
+    with reading_progress() if live else manifest.snapshot_progress(file) as advance:
 
-        def seen(obj: dict[str, Any]) -> None:
-            advance(obj["kind"])
-            known(obj)
+        def look(obj: dict[str, Any]) -> None:
+            advance(model_snapshot.kind_of(obj)[1])
+            for take in (known, workloads, sources):
+                take(obj)
 
-        index = read_cluster.read_index(api, watched_resources.WITH_PENDING_PODS, warn=note, seen=seen)
-    cluster = _Cluster(index, known, api=api, name="the workloads of the live cluster")
-    return cluster, replace(options, config=replace(options.config, kubernetes_version=release))
+        if api is None:
+            index = snapshot_file.read_snapshot(file, warn=note, seen=look)
+        else:
+            index = read_cluster.read_index(api, watched_resources.EVERYTHING, warn=note, seen=look)
+    state = ClusterState(
+        context=AdmissionContext(policies=(), cluster=index, replica_sources=sources),
+        known=known,
+        workloads=workloads,
+        unread=what_if.unread_kinds(index),
+    )
+    where = "the live cluster" if live else shown_file(file)
+    return _Cluster(state, f"the workloads of {where}", file, api), options
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +251,7 @@ class _Sets:
         if cluster.api is not None:
             found = plan_from.fetch_workloads(wanted, cluster.api)
         else:
-            found = []
-            if cluster.snapshot is not None:
-                found = plan_from.find_workloads(wanted, cluster.snapshot, cluster.file)
+            found = plan_from.find_workloads(wanted, cluster.state.workloads, cluster.file)
         if required and not found and wanted:
             raise UsageError(
                 "the cluster has none of the workloads: say what to compare with, --from GITREV, a file or a"
@@ -263,7 +265,7 @@ def _compare(
     compared: plan_from.GitRevision | str,
     options: LintOptions,
     autoscaler: NodeSource | None,
-) -> plan_run.PlanRun:
+) -> plan_answer.PlanRun:
     """Return the plan."""
     from webhook.cli import plan_from
 
@@ -274,30 +276,27 @@ def _compare(
 
         gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise DocumentError([f"{path}: {files.why_unread(path, gone)}" for path in missing])
+    from planning.plan import answer as plan_answer
     from planning.plan import plan as plan_plan
-    from planning.plan import run as plan_run
     from policies.lint import baseline
 
     after = sets.read(replace(options, paths=tuple(given)))
     before = sets.before(compared, options, after)
-    index = sets.cluster.index
-    with progress("Placing pods", long=index.node_count >= LARGE) as show, interruptible() as stop:
-        known = sets.cluster.known
+    long = sets.cluster.index.node_count >= LARGE
+    with progress("Placing pods", long=long) as show, interruptible() as stop:
         plan = plan_plan.make_plan(
             before.manifests,
             after.manifests,
-            index,
-            known=known,
-            autoscaler=autoscaler,
+            sets.cluster.state,
+            nodes_from=autoscaler,
             progress=show,
             stop=stop,
         )
     of_cluster = compared in ("", plan_from.CLUSTER)
     name = compared.name if isinstance(compared, plan_from.GitRevision) else compared
-    return plan_run.PlanRun(
+    return plan_answer.PlanRun(
         plan=plan,
         compared_with=sets.cluster.name if of_cluster else name,
-        kubernetes_version=after.job.context.kubernetes_version,
         new=baseline.Baseline.of(before.findings).new(after.findings)[0],
         gone=baseline.Baseline.of(after.findings).new(before.findings)[0],
         raised=baseline.raised_findings(before.findings, after.findings),
@@ -326,40 +325,32 @@ def _skipped(
 
 
 def _report(
-    context: click.Context, output: reports.Output, run: plan_run.PlanRun, named: NamedCluster
+    context: click.Context, output: reports.Output, run: plan_answer.PlanRun, named: NamedCluster
 ) -> None:
     """Write a report to its file, or to standard output."""
-    if output.form == "text":
-        from planning.plan import text as plan_text
+    from planning.plan import answer as plan_answer
+    from planning.plan import text as plan_text
 
+    if output.form == "text":
         on_terminal = not output.file and sys.stdout.isatty()
         width = shutil.get_terminal_size(fallback=(LINES, 0)).columns if on_terminal else LINES
         report = plan_text.render(run, width=width, color=on_terminal and context.color is not False)
     elif output.form == HTML:
-        from planning.plan import json as plan_json
-        from planning.plan import words as plan_words
         from webhook.ui import embedded
 
-        about = report_about(named, verdict=plan_words.summary(run))
-        report = embedded.report_page("plan", plan_json.render(run).encode(), about)
+        about = report_about(named, verdict=plan_text.summary(run))
+        report = embedded.report_page("plan", plan_answer.render(run).encode(), about)
+    elif output.form == "markdown":
+        report = plan_text.render_markdown(run)
     else:
-        report = _rendered(run, output.form)
+        report = plan_answer.render(run)
+        if output.form == "yaml":
+            from policies.reports import as_yaml
+
+            report = "".join(as_yaml.yaml_parts(report))
     if output.file:
         from webhook.lint import reports
 
         reports.write_file(output.file, report)
     else:
         click.echo(report.encode(errors="backslashreplace"), nl=False)
-
-
-def _rendered(run: plan_run.PlanRun, form: str) -> str:
-    """Return a plan in one of the formats besides texts and pages."""
-    if form == "markdown":
-        from planning.plan import text as plan_text
-
-        return plan_text.render_markdown(run)
-    from planning.plan import json as plan_json
-    from policies.reports import as_yaml
-
-    text = plan_json.render(run)
-    return "".join(as_yaml.yaml_parts(text)) if form == "yaml" else text

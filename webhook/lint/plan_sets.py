@@ -17,6 +17,7 @@ from policies.manifests.file_name import STDIN
 from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped
 from policies.model.cluster_kinds import APPLIED_ALONG
+from policies.model.replica_sources import is_autoscaler
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_ref import with_namespace
@@ -112,7 +113,7 @@ class SetReader:
         along = [
             with_namespace(obj, self.namespace or DEFAULT_NAMESPACE)
             for obj in others
-            if kind_of(obj) in APPLIED_ALONG
+            if kind_of(obj) in APPLIED_ALONG or is_autoscaler(obj)
         ]
         manifests = ManifestSet(
             workloads=[workload for workload, _ in placed],

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from planning.plan.placement_plan import PlacementPlan
-from planning.plan.plan import UnfinishedWorkload
+from planning.plan.answer import PlanRun
+from planning.plan.constraint_changes import ChangedField, ConstraintChange
+from planning.plan.plan import Plan, UnfinishedWorkload
 from planning.plan.plan_differences import Source
-from planning.plan.run import PlanRun
+from planning.simulation.outcome import Cause, Verdict
 from policies.lint.baseline import RaisedFinding
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from policies.model.version import KNOWN_VERSION
 from policies.model.workload_ref import WorkloadRef
-from policies.scheduler.binding import SchedulingAttempt
 from tests.builders import a_constraint
 from tests.planning.autoscaled import groups, needing, planned
 from tests.planning.planned import SPREAD, a_deployment, a_set, plan, running
@@ -24,7 +23,7 @@ from tests.policies.lint.reports.lint_runs import TEXTS
 BIG = {"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "3"}}}]}
 
 
-def _everything() -> PlacementPlan:
+def _everything() -> Plan:
     """Return a plan with a workload of each action, one of them refused, one deadlocked."""
     tight = a_deployment(1, "tight", spec=BIG)
     tight["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
@@ -69,7 +68,6 @@ def a_finding(message: str, **fields: Any) -> Finding:
 RUN = PlanRun(
     plan=_everything(),
     compared_with="main",
-    kubernetes_version=KNOWN_VERSION,
     new=(a_finding("is odd"),),
     gone=(a_finding("was odd", severity=Severity.NOTE),),
     skipped=(
@@ -102,7 +100,6 @@ SCALED = replace(
 EMPTY = PlanRun(
     plan=plan(a_set(a_deployment(1)), a_set(a_deployment(1))),
     compared_with="HEAD",
-    kubernetes_version=KNOWN_VERSION,
 )
 
 
@@ -112,24 +109,26 @@ def _error(text: str) -> FieldError:
 
 def _hostile(text: str) -> PlanRun:
     """Return a run with a text wherever a manifest, a file name or the command line has one."""
-    (first, *others) = RUN.plan.workloads
+    (first, *others) = RUN.plan.changes
+    ref, verdict = WorkloadRef(text, text, text), Verdict(cause=Cause.PENDING, sentence=text, message=text)
+    assert first.found is not None
+    found = replace(first.found, ref=ref, verdicts=(verdict, replace(verdict, why=text)))
     changed = replace(
         first,
+        ref=ref,
         builds=(text, text),
-        key=WorkloadRef(text, text, text),
         policy=text,
-        unmodeled=(text,),
         errors=(_error(text),),
+        constraints=(
+            ConstraintChange(topology_key=text, fields=(ChangedField(text, text, text),)),
+            ConstraintChange(topology_key=text, gone=True),
+        ),
+        found=found,
     )
-    domains = replace(others[0].domains[0], now={text: 1}, after={text: 2})
-    pods = replace(others[0].pods, steps=(SchedulingAttempt(namespace=text, name=text, message=text),))
+    outcome = replace(RUN.plan.outcome, workloads=(found,), not_modeled=(text,), verdict=verdict)
     return replace(
         RUN,
-        plan=replace(
-            RUN.plan,
-            workloads=(changed, replace(others[0], domains=(domains,), pods=pods)),
-            stopped=(WorkloadRef(text, text, text),),
-        ),
+        plan=replace(RUN.plan, changes=(changed, replace(others[0], ref=ref, found=None)), outcome=outcome),
         compared_with=text,
         new=(a_finding(text, title=text, rule=text, location=Location(text)),),
         skipped=(replace(RUN.skipped[0], message=text, location=Location(text), needs=(text,)),),

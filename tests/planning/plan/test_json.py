@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 
 from docs.generator.published import report_schemas
-from planning.plan.json import SCHEMA, render
-from planning.plan.run import PlanRun
+from planning.plan.answer import SCHEMA, PlanRun, render
 from tests.planning.plan.plans import EMPTY, HOSTILE_RUNS, RUN
 
 FORM = report_schemas()["planning/schemas/plan.schema.json"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from planning.plan.run import PlanRun
+from planning.plan.answer import PlanRun
 from planning.plan.text import MARK, render_markdown
 from tests.planning.plan.plans import EMPTY, HOSTILE_RUNS, RUN, SCALED
 
@@ -29,10 +29,10 @@ def test_render(golden: Callable[[str, str], str], name: str, run: PlanRun) -> N
 
 def test_many() -> None:
     """A comment is not longer than it may be, and says how many workloads it leaves out."""
-    workloads = RUN.plan.workloads[1:2] * 1_000
+    workloads = RUN.plan.changes[1:2] * 1_000
     findings = list(RUN.new) * 1_000
     text = render_markdown(
-        replace(RUN, plan=replace(RUN.plan, workloads=workloads), new=findings, gone=findings)
+        replace(RUN, plan=replace(RUN.plan, changes=workloads), new=findings, gone=findings)
     )
     (left_out,) = re.findall(r"^and ([\d,]+) more workloads$", text, re.MULTILINE)
 

@@ -137,7 +137,8 @@ def test_pending_pods_fail(plan: _Plan, root: Path) -> None:
     done = plan(root, "--from", "HEAD", "deploy")
 
     assert 1 == done.returncode
-    assert "1 pod pending: 0/3 nodes are available: 3 Insufficient cpu." in done.stdout
+    assert "6 of 7 run: none of 3 nodes takes it: 3 short of cpu" in done.stdout
+    assert "1 pod pending; 1 workload not well (1 pending)" in done.stdout
 
 
 def test_nodes_come_for_pending_pods(plan: _Plan, root: Path) -> None:
@@ -149,9 +150,8 @@ def test_nodes_come_for_pending_pods(plan: _Plan, root: Path) -> None:
     answer = json.loads(found.stdout)
 
     assert (1, 0) == (without.returncode, found.returncode)
-    assert 0 == answer["summary"]["pending"]
-    assert answer["summary"]["newNodes"] > 0
-    assert "nodes that are taken away again" == answer["notLookedAt"][0]
+    assert all(not each["pending"] for each in answer["outcome"]["workloads"])
+    assert answer["outcome"]["nodes"]["added"]
     assert "web.yaml" in plan(root, "--autoscale", "deploy/web.yaml", "deploy").stderr
 
 
@@ -201,7 +201,7 @@ def test_a_folder(plan: _Plan, root: Path) -> None:
     (root / "before").mkdir()
     (root / "before/web.yaml").write_text(yaml.safe_dump(a_deployment(6, spec=SPREAD)))
 
-    assert ["+ Deployment.apps shop/new"] == _actions(plan(root, "--from", "before", "deploy"))
+    assert ["+ Deployment shop/new"] == _actions(plan(root, "--from", "before", "deploy"))
 
 
 def test_both_a_path_and_a_revision(plan: _Plan, root: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_workloads_of_the_cluster(plan: _Plan, root: Path) -> None:
     _write_cluster(root / "cluster.json", a_deployment(3), a_deployment(1, "else"), *running("n1"))
     done = plan(root, "deploy")
 
-    assert ["~ Deployment.apps shop/web", "+ Deployment.apps shop/new"] == _actions(done)
+    assert ["~ Deployment shop/web", "+ Deployment shop/new"] == _actions(done)
     assert "left alone" in done.stdout
 
 
@@ -238,10 +238,8 @@ def test_a_live_cluster(plan: _Plan, root: Path) -> None:
         plane.kubeconfig(root)
         new = plan(root, "--live", "--from", "HEAD~1", "deploy", cluster=None)
 
-    assert ["- Deployment.apps shop/old", "~ Deployment.apps shop/web", "+ Deployment.apps shop/new"] == (
-        _actions(new)
-    )
-    assert "2 pods now, 6 wanted" in new.stdout
+    assert ["- Deployment shop/old", "~ Deployment shop/web", "+ Deployment shop/new"] == (_actions(new))
+    assert "all 6 run" in new.stdout
 
 
 def test_a_shallow_clone(plan: _Plan, root: Path) -> None:
@@ -276,7 +274,7 @@ def test_the_policy_of_the_revision(plan: _Plan, root: Path) -> None:
     (root / "policy.yaml").write_text(yaml.safe_dump(policy))
     done = plan(root, "--from", "HEAD", "deploy", "--policy", "policy.yaml")
 
-    assert ["~ Deployment.apps shop/new"] == _actions(done)
+    assert ["~ Deployment shop/new"] == _actions(done)
     commit_all(root)
 
     assert [] == _actions(plan(root, "--from", "HEAD", "deploy", "--policy", "policy.yaml"))
@@ -324,8 +322,11 @@ def test_overlays(plan: _Plan, overlays: Path) -> None:
     assert [
         ["overlays/a/kustomization.yaml", "overlays/b/kustomization.yaml"],
         ["overlays/c/kustomization.yaml"],
-    ] == [workload["builds"] for workload in found["workloads"]]
-    assert [6, 5] == [workload["pods"]["wanted"] for workload in found["workloads"]]
+    ] == [change["builds"] for change in found["changes"]]
+    outcomes = found["outcome"]["outcomes"]
+    assert [6, 5] == [
+        outcomes[change["alternative"]]["workloads"][0]["wanted"] for change in found["changes"]
+    ]
 
 
 def test_a_changed_workload_with_placeholders(plan: _Plan, root: Path) -> None:

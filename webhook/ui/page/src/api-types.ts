@@ -2629,20 +2629,20 @@ export interface HelpfulChange {
   after: number;
 }
 
-/** The effect of a change of manifests on where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
-export interface PlanReport {
+/** What comes of a change of manifests. Later releases may add fields; within v1 none is renamed or goes away. */
+export interface PlanAnswer {
   /** The form's name and version. */
   schema: string;
   /** What wrote the report. */
   tool: ToolVersion;
-  /** The release of Kubernetes that pods were scheduled as. */
-  kubernetesVersion: string;
   /** What the manifests were compared with: a Git revision, a file or folder, or the workloads of the cluster. */
   comparedWith: string;
   /** The plan in numbers. */
   summary: PlanSummary;
   /** The workloads that something is done to, in the order in which it is done: all share the room of the cluster, but for those that are alternative. */
-  workloads: PlanEntry[];
+  changes: PlannedChange[];
+  /** What comes of it: of all changes that are done together, as if they were asked of what-if, and of each build of an object that a cluster has one of. */
+  outcome: Outcome;
   /** Lint findings that there were not before, by file and line. */
   newFindings: PlanFinding[];
   /** Lint findings that are gone. */
@@ -2653,10 +2653,8 @@ export interface PlanReport {
   skippedSources: PlanSkipped[];
   /** Workloads that could not be planned, those that changed first. */
   notPlanned: UnplannedWorkload[];
-  /** Whether the cluster has no pods, so that those of the manifests that are compared with were placed first and count as now. */
+  /** Whether the cluster has no pods, so that those of the manifests that are compared with were placed first and count as before. */
   placedFirst: boolean;
-  /** What may change the course of things and is not part of a plan. */
-  notLookedAt: string[];
 }
 
 /** The plan in numbers. */
@@ -2671,16 +2669,6 @@ export interface PlanSummary {
   add: number;
   /** Workloads that stay as they are; they are not listed. */
   unchanged: number;
-  /** Pods that stay pending. */
-  pending: number;
-  /** Pods of other workloads that are evicted for pods of the workloads. */
-  evicted: number;
-  /** How many of those stay pending. */
-  evictedPending: number;
-  /** Nodes that an autoscaler adds; 0 without one. */
-  newNodes: number;
-  /** Rollouts that may deadlock. */
-  deadlocks: number;
   /** Lint findings that there were not before. */
   newFindings: number;
   /** Lint findings that are gone. */
@@ -2691,12 +2679,12 @@ export interface PlanSummary {
   unplanned: number;
   /** Whether a file of PATH cannot be read, or something was skipped that --fail-on-skipped does not allow, so that workloads may be missing. */
   incomplete: boolean;
-  /** Whether pods stay pending, evicted ones among them, a rollout may not complete, Kubernetes refuses a workload, one that changed was not planned, or a new finding is an error. */
+  /** Whether a verdict of the outcome, or of the way that ends worst, is not true, a workload that changed was not planned, or a new finding is an error. */
   failed: boolean;
 }
 
 /** A workload that something is done to. */
-export interface PlanEntry {
+export interface PlannedChange {
   /** Its namespace. */
   namespace: string;
   /** Its kind, as those who compare references write it: with or without its group. */
@@ -2709,140 +2697,34 @@ export interface PlanEntry {
   differences: ("template" | "replicas" | "selector" | "strategy" | "constraints")[];
   /** The SpreadPolicy that gives its constraints; null if none does. */
   policy: string | null;
-  /** What becomes of its pods. */
-  pods: PodChange;
-  /** Of each constraint that is in force, or was. */
-  domains: PlannedDomains[];
+  /** Which constraints are new, changed or gone. */
+  constraints: ConstraintChange[];
   /** Why Kubernetes refuses the workload or its pods; nothing was placed then. */
   errors: FieldError[];
-  /** What else a scheduler looks at in its pods, as the API names it. */
-  notModeled: string[];
   /** The files that it is built from, such as the kustomizations of overlays that come to the same; empty for the cluster's own. */
   builds: string[];
-  /** Whether other builds describe the object otherwise: each is planned without the others. */
-  alternative: boolean;
-  /** How its controller replaces or deletes pods; null where it does neither, or that is not simulated. */
-  rollout: PlannedRollout | null;
-  /** The pods that stay pending. */
-  pending: StuckPod[];
-  /** Which nodes come for its pods, and why no node comes for others, a sentence each. */
-  newNodes: string[];
+  /** Where other builds describe the object otherwise: the position of its outcome among the outcomes; each is played without the others. */
+  alternative: number | null;
 }
 
-/** The changes of the pods of a workload. */
-export interface PodChange {
-  /** How many have a node now. */
-  now: number;
-  /** How many of them go. */
-  deleted: number;
-  /** How many there should be afterwards. */
-  wanted: number;
-  /** How many more should be, which were not tried: there are too many, or the work was ended. */
-  notTried: number;
-  /** Whether only one pod was tried, because the kind has no number. */
-  nextOnly: boolean;
-  /** Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not simulated. */
-  recreated: boolean;
-  /** The pods of other workloads that are evicted for its pods, or for what replaces others of them, and what becomes of them. */
-  evicted: DisplacedPod[];
-  /** The nodes that an autoscaler adds for its pods that would stay pending; null where none would, or no autoscaler is given. */
-  autoscaled: Autoscaled | null;
-  /** How many pods get a node. */
-  scheduled: number;
-  /** How many pods stay pending. */
-  pending: number;
-}
-
-/** The pods that a constraint counts, now and after the plan. Pods of all revisions count: "matchLabelKeys" keeps revisions apart while one replaces the other. */
-export interface PlannedDomains {
-  /** Where it comes from. */
-  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
-  /** The node label whose values are the domains. */
+/** A constraint that is new, changed or no longer in force. */
+export interface ConstraintChange {
+  /** Its topology key. */
   topologyKey: string;
-  /** Whether it filters nodes or scores them. */
-  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
-  /** How many more matching pods a domain may have than the global minimum. */
-  maxSkew: number;
-  /** With fewer eligible domains than this the global minimum is 0. */
-  minDomains: number;
-  /** Whether nodes outside the pod's node affinity are left out. */
-  nodeAffinityPolicy: "Honor" | "Ignore";
-  /** Whether nodes with untolerated taints are left out. */
-  nodeTaintsPolicy: "Honor" | "Ignore";
-  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
-  selector: string | null;
-  /** Whether the pod itself is selected. */
-  selfMatch: boolean;
-  /** Whether it was not in force before, or not so. */
-  new: boolean;
-  /** Whether it is not in force any more. */
+  /** What differs from the one of the same key that was in force before; empty where there was none, or not one alone. */
+  fields: ChangedField[];
+  /** Whether it is no longer in force. */
   gone: boolean;
-  /** How it differs from the one of the same key that was in force before; empty where there was none, or not one alone. */
-  changes: ConstraintChange[];
-  /** Matching pods of each domain that an eligible node has. */
-  now: Record<string, number>;
-  /** The same after the plan. */
-  after: Record<string, number>;
-  /** The skew now. */
-  skewNow: number;
-  /** The skew after the plan. */
-  skew: number;
 }
 
 /** A changed field of a constraint. */
-export interface ConstraintChange {
+export interface ChangedField {
   /** The field. */
   field: string;
   /** Its value before. */
   before: string;
   /** Its value after. */
   after: string;
-}
-
-/** A rollout or a scale. */
-export interface PlannedRollout {
-  /** Which of the two it is. */
-  kind: "rollout" | "scale";
-  /** How pods are replaced; empty for a scale. */
-  strategy: string;
-  /** How it ends with the first node and pod by name wherever some are equal. */
-  likely: "complete" | "waitsForDeletion" | "pending" | "deadlock";
-  /** How it ends where it ends worst. */
-  worst: "complete" | "waitsForDeletion" | "pending" | "deadlock";
-  /** What was assumed, a sentence each. */
-  assumptions: string[];
-  /** How many steps lead to the worst end. */
-  steps: number;
-  /** The first of these steps. */
-  trace: RolloutStep[];
-}
-
-/** One step of a rollout: the action on one pod. */
-export interface RolloutStep {
-  /** What happens. */
-  action: "created" | "scheduled" | "deleted" | "evicted";
-  /** The pod's name. */
-  pod: string;
-  /** Whether it is of the new revision. */
-  new: boolean;
-  /** The skew of each constraint of the new revision after it. */
-  skews: number[];
-  /** The node that it was bound to, or deleted or evicted from; null while it is pending. */
-  node: string | null;
-  /** The pod that it was evicted for, as namespace/name; null if it was not. */
-  evictedFor?: string;
-  /** The pods that were evicted for it, as namespace/name; null if there are none. */
-  evicted?: string[];
-  /** The scheduler's FitError of a pod that stays pending. */
-  message?: string;
-}
-
-/** A pod that stays pending. */
-export interface StuckPod {
-  /** Its name. */
-  name: string;
-  /** The scheduler's message. */
-  message: string;
 }
 
 /** A lint finding. */
@@ -2905,8 +2787,8 @@ export interface PlanSkipped {
 export interface UnplannedWorkload {
   /** Its kind, namespace and name. */
   workload: string;
-  /** Why: placeholders are not filled in, or the work was ended; several manifests that describe it are no longer a reason. */
-  reason: "placeholders" | "repeated" | "stopped";
+  /** Why: placeholders are not filled in, or the work was ended. */
+  reason: "placeholders" | "stopped";
   /** Whether something is done to it. */
   changed: boolean;
 }

@@ -39,7 +39,7 @@ export function ReportApp({ report }: { report: Standalone | string }) {
           <span>
             {TITLES[report.kind]} by Evenkeel {report.evenkeel}
           </span>
-          <span>Kubernetes {report.document.kubernetesVersion}</span>
+          <span>Kubernetes {releaseOf(report)}</span>
         </>
       }
     >
@@ -52,6 +52,10 @@ export function ReportApp({ report }: { report: Standalone | string }) {
       </div>
     </Frame>
   );
+}
+
+function releaseOf(report: Standalone): string {
+  return report.kind === "plan" ? report.document.outcome.kubernetesVersion : report.document.kubernetesVersion;
 }
 
 function Body({ report }: { report: Standalone }) {

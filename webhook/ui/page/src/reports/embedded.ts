@@ -1,5 +1,5 @@
 /** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
-import type { ExplainAnswer, LintReport, Outcome, PlanReport, ReportAbout } from "../api-types";
+import type { ExplainAnswer, LintReport, Outcome, PlanAnswer, ReportAbout } from "../api-types";
 
 import type { SavedView } from "../views/savedView";
 
@@ -13,7 +13,7 @@ export type Report = About &
   (
     | { kind: "explain"; document: ExplainAnswer }
     | { kind: "what-if"; document: Outcome }
-    | { kind: "plan"; document: PlanReport }
+    | { kind: "plan"; document: PlanAnswer }
     | { kind: "lint"; document: LintReport }
     | { kind: "page"; document: SavedView }
   );

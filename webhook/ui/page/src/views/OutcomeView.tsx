@@ -64,20 +64,50 @@ export function OutcomeView({ outcome, focus = null, children, played = false, w
       )}
       <Nodes outcome={outcome} />
       <Budgets workloads={workloads} />
-      {only && outcome.outcomes.length === 0 && (
-        <>
-          <SurvivalRows workload={only} />
-          {only.constraints.length > 0 && <h2>Constraints</h2>}
-          {only.constraints.map((constraint, at) => (
-            <Constraint key={at} {...{ constraint, at }} pending={only.pending} />
-          ))}
-        </>
-      )}
+      {only && outcome.outcomes.length === 0 && <Details workload={only} />}
       <Releases workloads={workloads} />
       <Helpful {...{ outcome, ways }} />
       {!played && <Steps outcome={outcome} />}
       <Basis outcome={outcome} />
     </div>
+  );
+}
+
+/** What becomes of one workload, in a report on several. */
+export function OfWorkload({ outcome, workload }: { outcome: Outcome; workload: WorkloadOutcome }) {
+  const [verdict = outcome.verdict] = workload.verdicts;
+  const alone: Outcome = { ...outcome, verdict, workloads: [workload], outcomes: [], branches: null };
+  return (
+    <>
+      <Headline outcome={alone} about={workload} />
+      <Workloads outcome={alone} focus={workload} ways={null} />
+      <Budgets workloads={alone.workloads} />
+      <Details workload={workload} />
+    </>
+  );
+}
+
+/** The end of a report: the nodes, the steps, and what it is built on. */
+export function OutcomeEnd({ outcome }: { outcome: Outcome }) {
+  return (
+    <>
+      <Nodes outcome={outcome} />
+      <Steps outcome={outcome} />
+      <Basis outcome={outcome} />
+    </>
+  );
+}
+
+/** What is left of a workload if a domain goes, and what becomes of its constraints. */
+function Details({ workload }: { workload: WorkloadOutcome }) {
+  return (
+    <>
+      <SurvivalRows workload={workload} />
+      {workload.constraints.length > 0 && <h2>Constraints</h2>}
+      {workload.constraints.map((constraint, at) => (
+        <Constraint key={at} {...{ constraint, at }} pending={workload.pending} />
+      ))}
+    </>
   );
 }
 
