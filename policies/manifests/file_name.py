@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final
 
 from policies.manifests.fields import shown
@@ -21,3 +22,22 @@ def shown_file(name: str) -> str:
     if name == STDIN:
         return _SHOWN_STDIN
     return name if name.isprintable() else shown(name)
+
+
+def without_folder(name: str) -> str:
+    """Return a file's name as what is sent around has it: no folder of the machine.
+
+    >>> without_folder("/home/ann/shop.json"), without_folder("shop.json"), without_folder("-")
+    ('shop.json', 'shop.json', '<stdin>')
+    """
+    return shown_file(PurePath(name).name)
+
+
+def word_without_folder(word: str) -> str:
+    """Return a word of a command without the folders of this machine that it may name.
+
+    >>> word_without_folder("--cluster=/home/ann/shop.json"), word_without_folder("manifests/web.yaml")
+    ('--cluster=shop.json', 'manifests/web.yaml')
+    """
+    option, equals, value = word.rpartition("=") if word.startswith("-") else ("", "", word)
+    return f"{option}{equals}{PurePath(value).name}" if PurePath(value).is_absolute() else word

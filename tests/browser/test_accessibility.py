@@ -39,7 +39,7 @@ def shown_views(page: Page) -> Iterator[str]:
     page.get_by_test_id("domain-panel").wait_for()
     yield "domain"
     page.get_by_test_id("act-lose").click()
-    page.get_by_test_id("damaged").wait_for()
+    page.get_by_test_id("workloads").wait_for()
     page.get_by_test_id("change-cluster").click()
     yield "what if of the cluster"
     page.get_by_test_id("keep-scenario").click()
@@ -55,7 +55,7 @@ def shown_views(page: Page) -> Iterator[str]:
     for tab, awaited in (
         ("spread", "apply-0"),
         ("nodes", "verdicts"),
-        ("what-if", "outcome-facts"),
+        ("what-if", "outcome"),
         ("rollout", "workload-map"),
         ("manifest", "editor"),
     ):
@@ -90,11 +90,10 @@ def test_no_view_breaks_a_rule(page: Page, serve: Callable[[Path], str], scheme:
     ("command", "awaited"),
     [
         pytest.param("audit --cluster shop.json", "workload", id="audit"),
-        pytest.param("survive zone --all --cluster shop.json", "landing-loss", id="each zone"),
-        pytest.param("survive zone=b --all --cluster shop.json", "damaged", id="one zone"),
-        pytest.param("survive zone deploy/indexer -n search --cluster shop.json", "losses-of", id="survive"),
+        pytest.param("what-if --lose-each zone --cluster shop.json", "matrix", id="each zone"),
+        pytest.param("what-if --lose zone=b --cluster shop.json", "workloads", id="one zone"),
         pytest.param("explain deploy/indexer -n search --cluster shop.json", "report-about", id="explain"),
-        pytest.param("rollout deploy/web -n shop --cluster shop.json", "report-about", id="rollout"),
+        pytest.param("what-if deploy/web -n shop --restart --cluster shop.json", "outcome", id="rollout"),
         pytest.param("what-if deploy/web -n shop --lose zone=b --cluster shop.json", "outcome", id="what-if"),
         pytest.param("plan web-next.yaml --from web.yaml --cluster cluster.yaml", "report-about", id="plan"),
         pytest.param("lint cart.yaml", "lint-summary", id="lint"),

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
+from planning.text.outcome import as_sentence
 from tests.browser.conftest import PATIENCE_MS
-from tests.browser.test_page import SHOP, answer, counts, open_workload
+from tests.browser.test_page import SHOP, answer, counts, open_workload, outcome_of
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
-from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.ui.pages import a_cluster
 
 
@@ -46,33 +46,52 @@ def test_nothing_old_stays_after_an_error(page: Page, shop: str) -> None:
     """A request that fails leaves no numbers of another one beside the new action."""
     refused = json.dumps({"error": "the answer takes more than 30 s of processor time", "problems": []})
     open_workload(page, shop, "web", "what-if")
-    expect(page.get_by_test_id("fact-running")).to_contain_text("9")
+    expect(outcome_of(page, "after")).to_have_text("9")
 
     def refuse(route: Route) -> None:
         # A status of its own would be an error on the console, which the test would fail for.
         route.fulfill(status=200, body=refused[:-1], content_type="application/json")
 
-    page.route("**/api/simulate", refuse)
+    page.route("**/api/what-if", refuse)
     page.get_by_test_id("target").fill("a")
     page.get_by_test_id("add-action").click()
 
     expect(page.get_by_test_id("error")).to_be_visible()
-    expect(page.get_by_test_id("after").get_by_test_id("outcome-facts")).to_have_count(0)
-    expect(page.get_by_test_id("now-placed")).to_have_text("9")
+    expect(page.get_by_test_id("outcome")).to_have_count(0)
 
 
-def test_now_is_what_runs_and_an_edited_copy_replaces_it(page: Page, shop: str) -> None:
-    """The copy has other limits; Now has those of the cluster, and After no more pods than replicas."""
+@pytest.mark.parametrize("tab", ["spread", "what-if", "rollout"])
+def test_every_tab_of_a_copy_has_one_verdict(page: Page, shop: str, tmp_path: Path, tab: str) -> None:
+    """It is that of the command on the edited manifest, whose rollout replaces the pods that run."""
+    open_workload(page, shop, "indexer", "what-if")
+    edit_max_skew(page, "2")
+    page.get_by_test_id("save").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Manifest (YAML)").click()
+    download.value.save_as(tmp_path / "edited.yaml")
+    found = answer("what-if", "-f", str(tmp_path / "edited.yaml"))
+    page.get_by_test_id(f"tab-{tab}").click()
+
+    expect(page.get_by_test_id("verdict")).to_have_count(1)
+    expect(page.get_by_test_id("verdict")).to_contain_text(as_sentence(found["verdict"]["sentence"]))
+    (indexer,) = found["workloads"]
+    for number in ("wanted", "before", "after", "updated", "pending"):
+        expect(outcome_of(page, number)).to_have_text(str(indexer[number]))
+    for each in indexer["survival"]:
+        left = page.locator(".if-it-goes").filter(has=page.get_by_title(each["topologyKey"], exact=True))
+        expect(left.locator(".badge")).to_contain_text(f"{each['left']} left of 11")
+
+
+def test_a_copy_keeps_its_before(page: Page, shop: str) -> None:
+    """Before are the pods that run, and after no more than replicas."""
     explained = answer("explain", "deploy/web", "-n", "shop")["constraints"][0]
     open_workload(page, shop, "web", "what-if")
     edit_max_skew(page, "7")
 
-    before = page.get_by_test_id("before").get_by_test_id("outcome-0")
-    expect(before).to_contain_text("of 1")
-    assert {domain["value"]: domain["matching"] for domain in explained["domains"]} == counts(before, 0)
-    after = page.get_by_test_id("after")
-    expect(after.get_by_test_id("fact-running")).to_contain_text("9")
-    assert 9 == sum(counts(after.get_by_test_id("outcome-0"), 1).values())
+    constraint = page.get_by_test_id("outcome-0")
+    expect(constraint).to_contain_text("of 7")
+    assert {domain["value"]: domain["matching"] for domain in explained["domains"]} == counts(constraint, 0)
+    assert 9 == sum(counts(constraint, 1).values())
 
 
 def test_a_copy_without_sense_has_no_numbers(browser: Browser, shop: str) -> None:
@@ -94,14 +113,16 @@ def test_a_copy_without_sense_has_no_numbers(browser: Browser, shop: str) -> Non
 
 def test_a_rollout_begins_with_what_runs(page: Page, serve: Callable[[Path], str], stuck: Path) -> None:
     """Two old pods have a node, and one waits, as in the answer."""
-    rolled = answer("rollout", "deploy/web", "-n", "shop", cluster=stuck)
+    (rolled,) = answer("what-if", "deploy/web", "-n", "shop", "--restart", cluster=stuck)["workloads"]
     open_workload(page, serve(stuck), "web", "rollout")
     frame = page.get_by_test_id("frame")
     expect(frame).to_be_visible()
 
-    assert counts_old(frame) == rolled["domains"][0]["before"]
-    skew = rolled["rollout"]["likely"]["skews"][0]
-    expect(page.get_by_test_id("end-skew-0")).to_contain_text(str(skew))
+    (constraint,) = rolled["constraints"]
+    assert counts_old(frame) == constraint["before"]
+    expect(page.get_by_test_id("map-ghosts")).to_contain_text("1 pod")
+    page.get_by_role("button", name="To the end").click()
+    expect(page.get_by_test_id("step-words")).to_contain_text(f"skew {constraint['skew']} of")
 
 
 def counts_old(frame: Locator) -> dict[str, int]:
@@ -195,26 +216,8 @@ def test_a_view_is_saved_as_a_report(page: Page, shop: str, tmp_path: Path) -> N
 
     expect(page.get_by_test_id("report-title")).to_contain_text("Deployment shop/web")
     about = page.get_by_test_id("report-about")
-    for words in ("zone=a is lost", "9 of 9 replicas have a node", "shop.json", "--lose"):
+    for words in ("Lose zone=a", "All 9 pods of shop/web run again", "shop.json", "--lose"):
         expect(about).to_contain_text(words)
-
-
-@pytest.mark.parametrize(
-    "asked", ["what-if --lose zone=a", "what-if --drain node-a1", "rollout", "simulate --pods 3"]
-)
-def test_a_report_ends_as_the_command_does(page: Page, tmp_path: Path, asked: str) -> None:
-    """Replicas with a node and without are those of the JSON."""
-    command, *options = asked.split()
-    words = [command, "deploy/web", "-n", "shop", *options]
-    ends = answer(*words)["ends"]
-    report = tmp_path / "report.html"
-    done = evenkeel(*words, "--cluster", str(SHOP), "-o", "html", folder=tmp_path)
-    report.write_bytes(done.stdout)
-    page.goto(report.as_uri())
-
-    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))
-    expect(page.get_by_test_id("fact-pending").locator("dd")).to_have_text(str(ends["pending"]))
-    expect(page.get_by_test_id("report-verdict")).not_to_be_empty()
 
 
 def written(path: Path, constraint: dict[str, Any], replicas: int, *zones: str) -> Path:
@@ -239,18 +242,6 @@ def written(path: Path, constraint: dict[str, Any], replicas: int, *zones: str) 
     return path
 
 
-def test_a_pod_that_only_stops_counting_is_not_lost(
-    page: Page, serve: Callable[[Path], str], tmp_path: Path
-) -> None:
-    """A cordon moves no pod; where tainted nodes do not count, the page says why the sum is smaller."""
-    cluster = written(tmp_path / "honor.json", a_constraint(nodeTaintsPolicy="Honor"), 2, "a", "b", "c")
-    page.goto(f"{serve(cluster)}#/workload/Deployment/shop/web?tab=what-if&do=cordon%3An0")
-
-    after = page.get_by_test_id("after")
-    expect(after.get_by_test_id("fact-running").locator("dd")).to_have_text("2")
-    expect(after.get_by_test_id("uncounted")).to_contain_text("1 pod of these runs on, but no longer counts")
-
-
 def test_names_and_numbers_of_domains_are_words(
     page: Page, serve: Callable[[Path], str], tmp_path: Path
 ) -> None:
@@ -264,29 +255,24 @@ def test_names_and_numbers_of_domains_are_words(
 
 
 def test_a_rollout_beyond_the_limit_blames_nobody(
-    browser: Browser, serve: Callable[[Path], str], tmp_path: Path
+    page: Page, serve: Callable[[Path], str], tmp_path: Path
 ) -> None:
-    """It is said once, with the command that can, and not as a mistake of the manifest."""
+    """It is no mistake of the manifest, and nothing that is well: what was not tried is not judged."""
     cluster = written(tmp_path / "many.json", a_constraint(), 150_000, "a", "b")
-    # A tab that is not watched: the browser logs the status of the refusal.
-    page = browser.new_page()
     page.goto(f"{serve(cluster)}#/workload/Deployment/shop/web?tab=rollout")
 
-    expect(page.get_by_test_id("error")).to_have_count(1)
-    expect(page.get_by_test_id("error")).to_contain_text("the page rolls out at most")
-    assert "warning" in str(page.get_by_test_id("error").get_attribute("class"))
-    page.close()
+    verdict = page.get_by_test_id("verdict")
+    expect(verdict).to_have_count(1)
+    expect(verdict).to_have_class("notice unknown")
 
 
 def test_chance_is_named(page: Page, shop: str) -> None:
-    """As many pods as the answer has ties of had several best nodes."""
-    found = answer("what-if", "deploy/web", "-n", "shop", "--lose", "zone=a")
-    placed = [*found["steps"], *(pod for pod in found["whatIf"]["displaced"] if "node" in pod)]
-    tied = sum(len(each.get("tied") or ()) > 1 for each in placed)
-    assert tied
-    page.goto(f"{shop}#/workload/Deployment/shop/web?tab=what-if&do=lose%3Atopology.kubernetes.io/zone%3Aa")
+    """As many ways as the command's answer has were played."""
+    branches = answer("what-if", "deploy/web", "-n", "shop", "--replicas", "6")["branches"]
+    assert branches["tried"] > 1
+    page.goto(f"{shop}#/workload/Deployment/shop/web?tab=what-if&replicas=6")
 
-    expect(page.get_by_test_id("chance")).to_contain_text(f"{tied} pods of {len(placed)}")
+    expect(page.get_by_test_id("ways")).to_contain_text(f"{branches['tried']} ways were played")
 
 
 def test_the_schedulers_words_and_ours_are_told_apart(
@@ -304,7 +290,7 @@ def test_the_schedulers_words_and_ours_are_told_apart(
 def test_a_picture_of_a_workload_says_what_happens(page: Page, shop: str) -> None:
     """It names workload, action, cluster, release and legend, and a lost domain is gone in it."""
     page.goto(f"{shop}#/workload/Deployment/shop/web?tab=what-if&do=lose%3Atopology.kubernetes.io/zone%3Aa")
-    expect(page.get_by_test_id("after").get_by_test_id("outcome-facts")).to_be_visible()
+    expect(page.get_by_test_id("outcome")).to_be_visible()
     page.get_by_test_id("save").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="SVG").click()
@@ -313,7 +299,7 @@ def test_a_picture_of_a_workload_says_what_happens(page: Page, shop: str) -> Non
     for words in (
         "Deployment shop/web",
         "What if: Lose zone=a",
-        "9 replicas with a node, 0 pending",
+        "All 9 pods of shop/web run again",
         "shop.json",
         "Kubernetes 1.",
         "3 → gone",

@@ -39,7 +39,7 @@ def test_what_changed_is_read_when_the_button_is_clicked(
 ) -> None:
     """A what-if is kept, and answered for the cluster as it is then."""
     page.goto(f"{live}#/cluster?do=uncordon:nc")
-    expect(page.get_by_test_id("cluster-verdict")).to_be_visible()
+    expect(page.get_by_test_id("verdict")).to_be_visible()
     server.put(a_replica("web-3", "nb"))
     expect(page.get_by_test_id("changed-since")).to_have_text("1 Pod changed since")
     page.get_by_test_id("refresh").click()
@@ -47,7 +47,7 @@ def test_what_changed_is_read_when_the_button_is_clicked(
     expect(page.get_by_test_id("news")).to_contain_text("1 pod came to a node")
     expect(page.get_by_test_id("news")).to_contain_text("2 → 3 with a node, 1 → 0 pending")
     expect(page.get_by_test_id("changed-since")).to_have_count(0)
-    expect(page.get_by_test_id("cluster-verdict")).to_be_visible()
+    expect(page.get_by_test_id("verdict")).to_be_visible()
     assert page.url.endswith("do=uncordon%3Anc") or page.url.endswith("do=uncordon:nc")
 
 

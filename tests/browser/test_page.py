@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from planning.text.outcome import as_sentence
 from tests.waiting import eventually
 from tests.webhook.cli.in_process import evenkeel
 
@@ -78,45 +79,46 @@ def test_domains_of_a_workload_are_those_of_explain(page: Page, shop: str) -> No
         assert {domain["value"]: domain["matching"] for domain in constraint["domains"]} == shown
 
 
+def outcome_of(page: Page, name: str) -> Locator:
+    """Return a number of the only workload of an outcome."""
+    return page.get_by_test_id("outcome").locator(f"[data-number={name}]").first
+
+
+def shows(page: Page, answered: Any, name: str = "web") -> None:
+    """Expect the verdict and the numbers of a workload to be those of the answer of a command."""
+    found = next(each for each in answered["workloads"] if each["name"] == name)
+    row = page.get_by_test_id("workload-outcome").first
+    expect(page.get_by_test_id("verdict")).to_contain_text(as_sentence(answered["verdict"]["sentence"]))
+    for number in ("wanted", "before", "lowest", "after", "pending"):
+        expect(row.locator(f"[data-number={number}]")).to_have_text(str(found[number]))
+    for at, constraint in enumerate(found["constraints"]):
+        shown = counts(page.get_by_test_id(f"outcome-{at}"), 1)
+        assert constraint["after"] == {domain: shown[domain] for domain in constraint["after"]}
+
+
 def test_more_replicas(page: Page, shop: str) -> None:
-    """The slider, moved by keys, gives what simulate gives."""
-    simulated = answer("simulate", "deploy/web", "-n", "shop", "--pods", "3")
+    """The slider, moved by keys, gives what what-if --replicas gives."""
     open_workload(page, shop, "web", "what-if")
     slider = page.get_by_test_id("replicas")
     for _ in range(3):
         slider.press("ArrowRight")
 
     expect(page.get_by_test_id("replicas-number")).to_have_value("12")
-    expect(page.get_by_test_id("fact-running")).to_contain_text("12")
-    for at, domains in enumerate(simulated["domains"]):
-        assert domains["after"] == counts(page.get_by_test_id(f"outcome-{at}").last, 1)
+    expect(outcome_of(page, "wanted")).to_have_text("12")
+    shows(page, answer("what-if", "deploy/web", "-n", "shop", "--replicas", "12"))
 
 
-def test_a_lost_zone(page: Page, shop: str) -> None:
-    """Running and pending replicas are those of what-if --lose."""
-    simulated = answer("what-if", "deploy/web", "-n", "shop", "--lose", "topology.kubernetes.io/zone=a")
-    open_workload(page, shop, "web", "what-if")
-    page.get_by_test_id("verb").select_option("lose")
-    page.get_by_test_id("action-key").select_option("topology.kubernetes.io/zone")
-    page.get_by_test_id("target").fill("a")
-    page.get_by_test_id("add-action").click()
-
-    expect(page.get_by_test_id("outcome-facts").last).to_contain_text("Nodes lost")
-    (zones, _hosts) = simulated["whatIf"]["domains"]
-    shown = counts(page.get_by_test_id("outcome-0").last, 1)
-    assert zones["recovered"] == {zone: shown[zone] for zone in zones["recovered"]}
-
-
-def test_fewer_replicas_while_nodes_change_are_not_taken_silently(page: Page, shop: str) -> None:
-    """The number goes back to what is possible, and the page says why."""
+def test_fewer_replicas_while_nodes_change(page: Page, shop: str) -> None:
+    """It is scaled first, and then a zone is lost, as the command that is named does it."""
     open_workload(page, shop, "web", "what-if")
     page.get_by_test_id("target").fill("a")
     page.get_by_test_id("add-action").click()
     page.get_by_test_id("replicas-number").fill("3")
     page.get_by_test_id("replicas-number").press("Enter")
 
-    expect(page.get_by_test_id("replicas-number")).to_have_value("9")
-    expect(page.locator("main")).to_contain_text("replicas are only added")
+    expect(outcome_of(page, "wanted")).to_have_text("3")
+    lost = "topology.kubernetes.io/zone=a"
+    shows(page, answer("what-if", "deploy/web", "-n", "shop", "--replicas", "3", "--lose", lost))
 
 
 def test_a_suggestion_is_applied_to_a_copy(page: Page, shop: str) -> None:
@@ -177,7 +179,7 @@ def test_a_link_that_is_copied_at_once_restores_the_state(page: Page, browser: B
     other.goto(copied_link(page))
 
     expect(other.get_by_test_id("replicas-number")).to_have_value("15")
-    expect(other.get_by_test_id("fact-running")).to_contain_text("15")
+    expect(outcome_of(other, "wanted")).to_have_text("15")
     other.close()
 
 

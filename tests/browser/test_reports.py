@@ -30,11 +30,10 @@ def printed(command: str) -> Any:
     ("command", "shown"),
     [
         pytest.param("explain deploy/indexer -n search --cluster shop.json", "0 of 12", id="explain"),
-        pytest.param("simulate deploy/web -n shop --pods 3 --cluster shop.json", "12", id="simulate"),
+        pytest.param("what-if deploy/web -n shop --replicas 12 --cluster shop.json", "12", id="what-if"),
         pytest.param("audit --cluster shop.json", "cart", id="audit"),
-        pytest.param("survive zone deploy/indexer -n search --cluster shop.json", "b", id="survive"),
-        pytest.param("survive zone --all --cluster shop.json", "the worst is b", id="survive: each zone"),
-        pytest.param("survive zone=b --all --cluster shop.json", "fit nowhere", id="survive: one zone"),
+        pytest.param("what-if --lose-each zone --cluster shop.json", "may not be lost", id="each zone"),
+        pytest.param("what-if --lose zone=b --cluster shop.json", "fit nowhere", id="one zone"),
         pytest.param("plan web-next.yaml --from web.yaml --cluster cluster.yaml", "web", id="plan"),
         pytest.param("lint cart.yaml", "selector-misses-own-pod", id="lint"),
     ],
@@ -50,24 +49,17 @@ def test_a_report_needs_no_server(page: Page, tmp_path: Path, command: str, show
     assert [report] == list(tmp_path.iterdir())
 
 
-def test_the_file_of_survive_is_as_deep_as_the_page(page: Page, tmp_path: Path) -> None:
-    """Each loss opens with the numbers of -o json; workloads and nodes open; what it lacks is said."""
-    command = "survive zone --all --cluster shop.json"
-    page.goto(written(tmp_path, command).as_uri())
-    losses = {each["domain"]: each for each in printed(command)["losses"]}
-    worst = losses["b"]
+def test_the_file_of_losses_has_the_matrix(page: Page, tmp_path: Path) -> None:
+    """A column for each domain and a row for each workload of -o json, and no folder of the machine."""
+    command = "what-if --lose-each zone --cluster shop.json"
+    report = written(tmp_path, command)
+    page.goto(report.as_uri())
+    found = printed(command)
 
-    expect(page.get_by_test_id("report-verdict")).to_contain_text("2 of 3 domains")
-    expect(page.get_by_test_id("landing-loss")).to_have_count(len(losses))
-    page.get_by_test_id("landing-loss").first.click()
-    expect(page.get_by_test_id("fact-pods").locator("dd")).to_have_text(str(worst["pods"]))
-    stuck = page.get_by_test_id("fact-stuck").locator("dd")
-    expect(stuck).to_have_text(str(worst["result"]["pending"]))
-    page.get_by_test_id("damaged").get_by_role("link").first.click()
-    expect(page.get_by_test_id("constraint-0")).to_be_visible()
-    expect(page.get_by_test_id("error")).to_have_count(0)
-    page.get_by_role("tab", name="What if").click()
-    expect(page.get_by_test_id("error").first).to_contain_text("does not have that")
+    expect(page.get_by_test_id("loss")).to_have_count(len(found["outcomes"]))
+    expect(page.get_by_test_id("matrix-row")).to_have_count(len(found["workloads"]))
+    assert str(EXAMPLES) not in report.read_text()
+    assert str(tmp_path) not in report.read_text()
 
 
 def test_the_file_of_an_audit_opens_its_workloads(page: Page, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ _NODES = "#/workload/Deployment/search/indexer?tab=nodes"
     "view",
     [
         pytest.param(
-            View("#/cluster", "landing-loss", "save-map", "save-map-html", "does not survive"), id="landing"
+            View("#/cluster", "landing-loss", "save-map", "save-map-html", "may not be lost"), id="landing"
         ),
         pytest.param(View(_TWO, "difference", "save-map", "save-map-html", "Drill"), id="two scenarios"),
         pytest.param(View("#/workloads", "save", "save", "save-view", "catalog"), id="workloads"),
@@ -73,19 +73,19 @@ def test_what_was_sent_opens_over_ones_own_cluster(page: Page, address: str, tmp
     """A saved file and a link show the same of this cluster; what it does not have is named."""
     page.goto(f"{address}#/cluster?do=drain:node-a1&highlight=Deployment%2Fshop%2Fgone")
     expect(page.get_by_test_id("missing")).to_contain_text("shop/gone")
-    page.get_by_test_id("cluster-verdict").wait_for()
+    page.get_by_test_id("verdict").wait_for()
     file = saved(page, tmp_path, menu="save-map", item="save-map-html")
     page.goto(address)
     page.get_by_test_id("nav-workloads").click()
     page.get_by_test_id("open-manifest").locator("summary").click()
     page.get_by_test_id("chosen").set_input_files(file)
-    expect(page.get_by_test_id("cluster-verdict")).to_contain_text("the drain of node-a1")
+    expect(page.get_by_test_id("actions")).to_contain_text("Drain node-a1")
     page.get_by_test_id("nav-workloads").click()
     page.get_by_test_id("open-manifest").locator("summary").click()
     page.get_by_test_id("pasted").fill("http://127.0.0.1:1/?token=other#/cluster?do=cordon:node-b1")
     page.get_by_test_id("open-pasted").click()
 
-    expect(page.get_by_test_id("cluster-verdict")).to_contain_text("the cordon of node-b1")
+    expect(page.get_by_test_id("actions")).to_contain_text("Cordon node-b1")
 
 
 class Drawn(NamedTuple):
@@ -147,14 +147,12 @@ _TIME = "Cluster shop.json of 20"
                 "skew-chart",
                 "save",
                 "save",
-                ("rolled out", "It completes.", "zone ends at skew 3", "skew by step"),
+                ("shop/web restarts and all 9 run", "skew 3, above maxSkew 1", "skew by step"),
             ),
             id="rollout",
         ),
         pytest.param(
-            Drawn(
-                f"{_WEB}?tab=what-if&replicas=12", "outcome", "save", "save", ("12 replicas", "with a node")
-            ),
+            Drawn(f"{_WEB}?tab=what-if&replicas=12", "outcome", "save", "save", ("12 replicas", "shop/web")),
             id="what if",
         ),
         pytest.param(
@@ -162,7 +160,13 @@ _TIME = "Cluster shop.json of 20"
             id="map",
         ),
         pytest.param(
-            Drawn(_TWO, "difference", "save-map", "save", ("What if: the loss of b", "does not survive")),
+            Drawn(
+                _TWO,
+                "difference",
+                "save-map",
+                "save",
+                ("What if: Lose zone=b", "search/indexer stays 4 short"),
+            ),
             id="map of a what-if",
         ),
         pytest.param(
@@ -171,7 +175,7 @@ _TIME = "Cluster shop.json of 20"
                 "difference",
                 "save-map",
                 "both",
-                ("Two scenarios", "Drill: ", "is worse", "short of 4 pods"),
+                ("Two scenarios", "Drill: ", "is worse", "pods pending"),
             ),
             id="two scenarios",
         ),

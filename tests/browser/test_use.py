@@ -54,7 +54,7 @@ def in_view(page: Page, part: Locator) -> bool:
     return bool(box and window) and box["y"] >= 0 and box["y"] + box["height"] <= window["height"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("width", "height", "numbers"), [(1024, 768, "fact-running"), (390, 844, "glance")])
+@pytest.mark.parametrize(("width", "height", "numbers"), [(1024, 768, "verdict"), (390, 844, "glance")])
 def test_numbers_are_in_view_while_the_slider_is_moved(
     page: Page, shop: str, width: int, height: int, numbers: str
 ) -> None:

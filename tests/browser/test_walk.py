@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import served_page
 from tests.browser.conftest import DEMO
-from tests.browser.test_page import answer
+from tests.browser.test_page import answer, outcome_of
 
 #: A manifest that the demo's cluster does not have.
 OWN = """\
@@ -39,13 +39,13 @@ def test_the_walk_of_the_guide(page: Page, address: str, tmp_path: Path) -> None
     expect(page.get_by_test_id("landing-stuck")).to_contain_text("1 pod without a node")
     expect(page.get_by_test_id("landing-violated")).to_be_visible()
     page.get_by_test_id("landing-loss").first.click()
-    expect(page.get_by_test_id("cluster-verdict")).to_contain_text("does not survive")
-    expect(page.get_by_test_id("damage").first).to_contain_text("indexer")
+    expect(page.get_by_test_id("verdict")).to_contain_text("search/indexer stays 4 short")
+    expect(page.get_by_test_id("workload-outcome").first).to_contain_text("indexer")
 
     page.get_by_test_id("nav-pending").click()
     page.get_by_test_id("first-fix").get_by_role("button", name="Apply to a copy").click()
-    expect(page.get_by_test_id("after").get_by_test_id("fact-running").locator("dd")).to_have_text("11")
-    expect(page.get_by_test_id("after").get_by_test_id("fact-pending").locator("dd")).to_have_text("0")
+    expect(outcome_of(page, "updated")).to_have_text("11")
+    expect(outcome_of(page, "pending")).to_have_text("0")
 
     page.get_by_test_id("save").click()
     with page.expect_download() as download:
@@ -54,7 +54,7 @@ def test_the_walk_of_the_guide(page: Page, address: str, tmp_path: Path) -> None
     download.value.save_as(report)
     page.goto(report.as_uri())
     expect(page.get_by_test_id("report-title")).to_contain_text("search/indexer")
-    expect(page.get_by_test_id("report-verdict")).to_contain_text("the rollout completes")
+    expect(page.get_by_test_id("report-verdict")).to_contain_text("search/indexer rolls out and all 11 run")
 
 
 def test_pods_that_wait_are_ghosts(page: Page, address: str) -> None:
@@ -66,21 +66,21 @@ def test_pods_that_wait_are_ghosts(page: Page, address: str) -> None:
     page.get_by_test_id("apply-0").click()
     page.get_by_test_id("tab-what-if").click()
 
-    expect(page.get_by_test_id("before").get_by_test_id("ghosts")).to_have_count(1)
-    expect(page.get_by_test_id("after").get_by_test_id("columns").first).to_be_visible()
-    expect(page.get_by_test_id("after").get_by_test_id("ghosts")).to_have_count(0)
+    expect(page.get_by_test_id("outcome-0").get_by_test_id("columns")).to_be_visible()
+    expect(page.get_by_test_id("outcome-0").get_by_test_id("ghosts")).to_have_count(0)
 
 
 def test_pods_are_on_the_nodes(page: Page, address: str) -> None:
     """Spread, What if and Rollout have the workload's map: what waits is a ghost, and a node opens."""
-    lost = answer("what-if", "deploy/indexer", "-n", "search", "--lose", "zone=b", cluster=DEMO)["ends"]
+    lost = answer("what-if", "deploy/indexer", "-n", "search", "--lose", "zone=b", cluster=DEMO)
+    (pending,) = (each["pending"] for each in lost["workloads"] if each["name"] == "indexer")
     workload = f"{address}#/workload/Deployment/search/indexer"
     ghosts = page.get_by_test_id("workload-map").get_by_test_id("map-ghosts")
     page.goto(workload)
     expect(ghosts).to_have_text(re.compile("1 pod without a node"))
     page.goto(f"{workload}?tab=what-if&do=lose:topology.kubernetes.io%2Fzone:b")
-    expect(ghosts).to_have_text(re.compile(f"{lost['pending']} pods without a node"))
-    page.get_by_test_id("tab-rollout").click()
+    expect(ghosts).to_have_text(re.compile(f"{pending} pods without a node"))
+    page.goto(f"{workload}?tab=rollout")
     page.get_by_test_id("step-on").click()
     expect(page.get_by_test_id("workload-map")).to_contain_text("old pods")
     page.get_by_test_id("workload-map").get_by_test_id("cluster-map").press("Enter")
@@ -118,14 +118,16 @@ def test_a_manifest_is_opened_as_a_file(page: Page, address: str, tmp_path: Path
 
         expect(page.get_by_test_id("workload-title")).to_contain_text("mine")
         expect(page.get_by_test_id("edited")).to_contain_text("does not have this")
-        expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text("4")
+        expect(outcome_of(page, "after")).to_have_text("4")
 
 
 def test_a_manifest_of_ones_own(page: Page, address: str, tmp_path: Path) -> None:
     """It is pasted, and its replicas go where the command puts them, also after the slider."""
     mine = tmp_path / "mine.yaml"
     mine.write_text(OWN)
-    placed = answer("simulate", "-f", str(mine), "--pods", "7", cluster=DEMO)
+    (scaled,) = answer("what-if", "deploy/mine", "-f", str(mine), "--replicas", "7", cluster=DEMO)[
+        "workloads"
+    ]
     page.goto(address)
     page.get_by_test_id("nav-workloads").click()
     page.get_by_test_id("open-manifest").locator("summary").click()
@@ -135,11 +137,10 @@ def test_a_manifest_of_ones_own(page: Page, address: str, tmp_path: Path) -> Non
     page.get_by_test_id("pasted").fill(OWN)
     page.get_by_test_id("open-pasted").click()
     expect(page.get_by_test_id("edited")).to_contain_text("does not have this")
-    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text("4")
+    expect(outcome_of(page, "after")).to_have_text("4")
     page.get_by_test_id("replicas-number").fill("7")
 
-    ends = placed["ends"]
-    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))
-    expect(page.get_by_test_id("fact-pending").locator("dd")).to_have_text(str(ends["pending"]))
+    expect(outcome_of(page, "after")).to_have_text(str(scaled["after"]))
+    expect(outcome_of(page, "pending")).to_have_text(str(scaled["pending"]))
     page.reload()
-    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))
+    expect(outcome_of(page, "after")).to_have_text(str(scaled["after"]))

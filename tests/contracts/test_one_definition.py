@@ -243,9 +243,11 @@ def _page(case: Case) -> Said:
     yield from _audited(case, (client.get("/api/workloads").json or {})["workloads"][0])
     body = {"manifest": json.dumps(case.deployment)}
     yield from _explained(case, client.post("/api/explain", body).json)
-    placed = client.post("/api/simulate", body | {"replicas": 2}).json or {}
-    yield from _changed(case, placed["domains"], "before")
-    yield from _rolled(case, client.post("/api/simulate", body | {"scale": case.replicas}).json)
+    workload = case.deployment["metadata"] | {"kind": "Deployment"}
+    target = {name: workload[name] for name in ("kind", "namespace", "name")}
+    scaled = {"events": [{"scale": target | {"to": case.replicas + 2}}], "workloads": [target]}
+    (found,) = (client.post("/api/what-if", scaled).json or {})["outcome"]["workloads"]
+    yield from _changed(case, found["constraints"], "before")
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -22,14 +22,15 @@ from hypothesis import strategies as st
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
+from policies.manifests.wire import Received
 from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.examples import examples
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.ui.pages import a_page_cluster
 from webhook.http.api_routes import API_ROUTES, ApiCall
 from webhook.requests.frame import read_request
-from webhook.ui import placing
-from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
+from webhook.ui import placing, what_if
+from webhook.ui.bodies import ManifestBody
 
 FOUND: Final = Path(__file__).parents[1] / "data" / "contradictions.jsonl"
 #: The parts of an outcome that say what comes of a change.
@@ -92,6 +93,12 @@ def _played(answer: Mapping[str, Any]) -> Said:
     return Said(worst, (updated, found["wanted"]), found["pending"], likely)
 
 
+def _shown(answer: Mapping[str, Any]) -> Said:
+    """Read what the page is sent; other ways in which it may end worse stand beside its verdict."""
+    said, branches = _played(answer["outcome"]), answer["outcome"]["branches"]
+    return said._replace(succeeds=None if branches else said.succeeds)
+
+
 def _after_nothing(answer: Mapping[str, Any]) -> Said:
     return Said(None, None, answer["ends"]["pending"])
 
@@ -135,7 +142,7 @@ def _asked(path: str, body: Object) -> bytes:
 def _page(
     reader: Reader,
     answer: Callable[..., bytes],
-    body: type[ManifestBody],
+    body: type[Received],
     **fields: Any,
 ) -> Door:
     def ask(case: Case, _: Path) -> Said:
@@ -162,8 +169,7 @@ DOORS: Final[Mapping[str, Door]] = {
     "/v1/simulate rollout": _route(_simulated, "/v1/simulate", rollout=True),
     "/v1/simulate actions": _route(_after_nothing, "/v1/simulate", actions=[NOTHING]),
     "page explain": _page(_explained, placing.explain, ManifestBody),
-    "page rollout": _page(_simulated, placing.simulate, RolloutBody),
-    "page what-if": _page(_after_nothing, placing.simulate, WhatIfBody, applied=True, actions=[NOTHING]),
+    "page what-if": _page(_shown, what_if.what_if, what_if.WhatIfBody),
 }
 
 

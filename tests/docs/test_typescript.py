@@ -15,6 +15,6 @@ def test_types() -> None:
     used = {name for member in members for name in re.findall(r"\b[A-Z]\w+", re.sub(r'"[^"]*"', "", member))}
 
     assert used <= named | {"Record"}
-    assert {"ClusterMap", "PageError", "EmbeddedReport", "SimulateAnswer", "LintReport"} <= named
-    assert "  replicas?: number | null;\n" in text
+    assert {"ClusterMap", "PageError", "EmbeddedReport", "Outcome", "LintReport"} <= named
+    assert "  each?: string | null;\n" in text
     assert '  kind: "file" | "live";\n' in text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import click
 
 from policies.manifests.fields import member, text_member
-from policies.manifests.file_name import shown_file
+from policies.manifests.file_name import without_folder, word_without_folder
 from webhook.cli.options import DATA_FORMATS, HTML
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def report_about(
         name = f"live cluster {options.context}".rstrip()
         read_at = now.strftime(_TIME)
     elif options is not None and options.cluster:
-        name = shown_file(options.cluster)
+        name = without_folder(options.cluster)
         with suppress(OSError):
             read_at = datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC).strftime(_TIME)
     return {
@@ -95,7 +95,7 @@ def report_about(
         "cluster": name,
         "readAt": read_at,
         "writtenAt": now.strftime(_TIME),
-        "command": shlex.join(["evenkeel", *sys.argv[1:]]),
+        "command": shlex.join(["evenkeel", *map(word_without_folder, sys.argv[1:])]),
     }
 
 

@@ -176,7 +176,7 @@ def _read_cluster(
     from webhook.cli import manifest, read_cluster
     from webhook.kube import api_server as kube_api_server
     from webhook.kube import watched_resources
-    from webhook.requests import what_if
+    from webhook.requests import placement
 
     kinds = workload_kinds.WorkloadKinds(
         map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
@@ -203,7 +203,7 @@ def _read_cluster(
         context=AdmissionContext(policies=(), cluster=index, replica_sources=sources),
         known=known,
         workloads=workloads,
-        unread=what_if.unread_kinds(index),
+        unread=placement.unread_kinds(index),
     )
     where = "the live cluster" if live else shown_file(file)
     return _Cluster(state, f"the workloads of {where}", file, api), options

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.errors import DocumentError
-from policies.manifests.file_name import STDIN, shown_file
+from policies.manifests.file_name import STDIN, without_folder
 from policies.manifests.sanitize import one_line
 from policies.model import version as model_version
 from policies.model import workload
@@ -114,7 +114,7 @@ def page_cluster(
         index=context.cluster,
         objects=objects,
         live=options.live,
-        name=options.context if options.live else shown_file(options.cluster),
+        name=options.context if options.live else without_folder(options.cluster),
         read_at=_read_at(options),
         namespace=options.namespace or _default_namespace(options),
         notes=tuple(notes),

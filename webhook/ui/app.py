@@ -125,8 +125,9 @@ def _answer(route: PageRoute, state: PageState, names: Mapping[str, str], body: 
         # If the person does something else meanwhile, it ends.
         client = request.environ.get("werkzeug.socket")
         found = state.children.run(work, client=None if client is None else client.fileno())
-        asked = route.remote and state.cluster.remote is not None
-        return answer_of(state.cluster, route.remote, found) if asked else found
+        if route.remote is None or state.cluster.remote is None:
+            return found
+        return route.remote.wrap(answer_of(state.cluster, route.remote.path, found))
     except ProblemsError as error:
         status = HTTPStatus.NOT_FOUND if error.missing else HTTPStatus.BAD_REQUEST
         raise _ManifestError(status, error.message, error.problems) from error

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
-from planning.simulation.events import NodeEvents
-from planning.simulation.limits import MOST_ROLLED_OUT
 from policies.manifests.edits import FieldEdit
 from policies.manifests.fields import (
     FIELD_MISSING,
@@ -17,17 +15,15 @@ from policies.manifests.fields import (
     FieldPath,
     required_value,
 )
-from policies.manifests.wire import Form, Keywords, Received
-from webhook.requests.placement import PlacementFields
-from webhook.requests.score import ScoreRequest
-from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
+from policies.manifests.wire import Form, Received
 
 #: Bytes of a text that a person edits: its YAML takes 10 µs a byte, again and again as they type. The objects
 #: that people write have a tenth of it.
 MOST_TEXT_BYTES: Final = 2**18
 
 
-def _check_text(name: str, text: str, found: ErrorList) -> None:
+def check_text(name: str, text: str, found: ErrorList) -> None:
+    """Record a text that is empty or too long."""
     path = FieldPath((name,))
     if not text.strip():
         found.add(required_value(path, "is empty", FIELD_MISSING))
@@ -45,60 +41,7 @@ class ManifestBody(Received):
     def check(self, found: ErrorList) -> None:
         """Record a text that is empty or too long."""
         super().check(found)
-        _check_text("manifest", self.manifest, found)
-
-    def request(self, obj: dict[str, Any]) -> PlacementFields:
-        """Return the request of ``/v1`` about the object of the manifest."""
-        return ScoreRequest(pod=obj)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WhatIfBody(SimulationFields, ManifestBody):
-    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else."""
-
-    #: Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods
-    #: instead of adding to them. ``replicas`` are then all that it wants.
-    applied: bool | None = None
-
-    def request(self, obj: dict[str, Any]) -> SimulateRequest:
-        """Return the request of ``/v1/simulate``."""
-        shared = {entry.name: getattr(self, entry.name) for entry in fields(SimulationFields)}
-        return SimulateRequest(workload=obj, **shared)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DisruptBody(Received):
-    """Changes to the nodes of the whole cluster."""
-
-    #: It, in this order. Displaced pods are then scheduled again, the highest priority first.
-    actions: Annotated[NodeEvents, Keywords(minItems=1)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RolloutBody(ManifestBody):
-    """A manifest that is rolled out as the new revision of what runs."""
-
-    #: How many replicas it wants then; left out, its own number.
-    replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
-    seed: Seed | None = None  #: Chooses among the best nodes at random; left out, the first by name is taken.
-
-    def request(self, obj: dict[str, Any]) -> SimulateRequest:
-        """Return the request of ``/v1/simulate``."""
-        return SimulateRequest(workload=obj, rollout=True, seed=self.seed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportBody(WhatIfBody):
-    """A view of the page that is saved as a report; ``seed`` and ``replicas`` as in its request."""
-
-    #: What is shown: where the next pod goes, what if, or the rollout.
-    view: Literal["explain", "simulate", "rollout"]
-    command: str  #: The command that answers the same, which the report names.
-
-    def check(self, found: ErrorList) -> None:
-        """Record a text that is empty or too long."""
-        super().check(found)
-        _check_text("command", self.command, found)
+        check_text("manifest", self.manifest, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,4 +70,4 @@ class PatchBody(ManifestBody):
     def check(self, found: ErrorList) -> None:
         """Record a text that is empty or too long."""
         super().check(found)
-        _check_text("original", self.original, found)
+        check_text("original", self.original, found)

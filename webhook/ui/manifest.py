@@ -101,7 +101,7 @@ def finding_problem(finding: Finding) -> ManifestProblem:
 
 
 def field_problems(
-    errors: Iterable[FieldError], entry: ManifestObject | None = None, *, below: tuple[str, ...] = ()
+    errors: Iterable[FieldError], entry: ManifestObject | None = None, *, below: tuple[str | int, ...] = ()
 ) -> list[ManifestProblem]:
     """Return errors of fields in the order of their lines.
 
@@ -114,7 +114,7 @@ def field_problems(
 
 
 def _by_line(
-    errors: Iterable[FieldError], entry: ManifestObject | None, below: tuple[str, ...]
+    errors: Iterable[FieldError], entry: ManifestObject | None, below: tuple[str | int, ...]
 ) -> Iterator[ManifestProblem]:
     for error in errors:
         path, line = error.path, 0

@@ -8,38 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from planning.explain import json as explain_json
 from planning.explain import score_json
 from planning.explain.explain import explain_object
-from planning.simulation.limits import MOST_ROLLED_OUT
-from planning.simulation.rollout.simulated_rollout import SimulatedRollout
-from planning.simulation.simulated_queue import SimulatedQueue
-from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import ErrorList, FieldPath, member
-from policies.manifests.findings import Severity
 from policies.manifests.wire import dumps
 from policies.pods.placement import PlacementError, evaluate_manifest, prepare, read_workload
-from webhook.requests.frame import RequestError
-from webhook.requests.placement import most_rolled_out
 from webhook.requests.score import SCORED_RULES, ScoreRequest
-from webhook.requests.simulate import SimulateRequest, run
-from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
+from webhook.ui.bodies import ManifestBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, as_json, field_problems, read_manifest, request_problem
 from webhook.ui.workload_detail import ExplanationText
-
-#: Where a request has its actions.
-ACTIONS: Final = FieldPath(("actions",))
-#: Why nodes do not change under an edited manifest in the Evenkeel of a cluster.
-_NOT_REMOTE: Final = (
-    "the Evenkeel of the cluster cannot change nodes under an edited manifest: start evenkeel ui with "
-    "--cluster and a snapshot"
-)
 
 
 def explain(cluster: PageCluster, body: ManifestBody) -> bytes:
@@ -64,59 +47,6 @@ def _tolerating(cluster: PageCluster) -> AdmissionContext:
     return replace(cluster.context, tolerated=SCORED_RULES)
 
 
-def simulate(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> bytes:
-    """Schedule the replicas of a manifest one after another, or roll it out as the new revision."""
-    return simulate_json.render(simulated(cluster, body))
-
-
-def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> SimulatedQueue | SimulatedRollout:
-    """Return the answer of ``simulate``.
-
-    Raises:
-        ProblemsError: The manifest or the request is wrong.
-    """
-    entry, found = read_manifest(body.manifest, cluster.context), ErrorList()
-    request, context = _request(cluster, body, entry), cluster.context
-    request.check(found)
-    applied = isinstance(body, WhatIfBody) and bool(body.applied)
-    if isinstance(body, RolloutBody) or applied:
-        _check_size(request, context)
-    try:
-        if applied:
-            request = replace(request, replicas=None)
-        return run(request, context, cluster.objects.known, found, applied=applied)
-    except RequestError as error:
-        raise ProblemsError(field_problems(error.errors, entry, below=("workload",))) from error
-
-
-def _check_size(request: SimulateRequest, context: AdmissionContext) -> None:
-    """Refuse to roll out more replicas than one request may; nothing is wrong with the manifest then.
-
-    Raises:
-        ProblemsError: There are more.
-    """
-    replicas, most = member(request.workload or {}, "spec").get("replicas"), most_rolled_out(context)
-    if isinstance(replicas, int) and replicas > most:
-        text = (
-            f"it wants {replicas:,} replicas, and with so many nodes the page rolls out at most {most:,}: "
-            f"evenkeel what-if rolls out up to {MOST_ROLLED_OUT:,} in a terminal"
-        )
-        raise ProblemsError([request_problem("", text)._replace(severity=Severity.WARNING)])
-
-
-def _request(cluster: PageCluster, body: WhatIfBody | RolloutBody, entry: ManifestObject) -> SimulateRequest:
-    """Return the request of ``/v1`` for a body, of a manifest with the number of replicas that it names."""
-    obj = _named(cluster, entry)
-    replaces = isinstance(body, RolloutBody) or body.applied
-    return body.request(_resized(obj, body.replicas) if replaces and body.replicas is not None else obj)
-
-
-def _resized(obj: dict[str, Any], replicas: int) -> dict[str, Any]:
-    spec = obj.get("spec")
-    # What is wrong with it is found out by who reads the request.
-    return {**obj, "spec": {**spec, "replicas": replicas}} if isinstance(spec, dict) else obj
-
-
 def remote_request(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Return the request of ``/v1`` about a manifest: the Evenkeel of a cluster knows no lines of it.
 
@@ -124,17 +54,13 @@ def remote_request(cluster: PageCluster, body: ManifestBody) -> bytes:
         ProblemsError: Kubernetes would refuse it, or ``/v1`` has no such request.
     """
     entry = read_manifest(body.manifest, cluster.context)
-    if isinstance(body, WhatIfBody) and body.applied:
-        raise ProblemsError([request_problem("applied", _NOT_REMOTE)])
     with problems_of(entry):
         workload = read_workload(entry.value, cluster.context, namespace=cluster.namespace)
         prepare(workload, cluster.context)
-    if isinstance(body, RolloutBody):
-        return as_json(_request(cluster, body, entry))
-    return as_json(body.request(_named(cluster, entry)))
+    return as_json(ScoreRequest(pod=named_object(cluster, entry)))
 
 
-def _named(cluster: PageCluster, entry: ManifestObject) -> dict[str, Any]:
+def named_object(cluster: PageCluster, entry: ManifestObject) -> dict[str, Any]:
     """Return an object, which is in the page's namespace if it names none."""
     metadata = entry.value.get("metadata")
     if not isinstance(metadata, dict):

@@ -15,25 +15,21 @@ from urllib.parse import quote
 import orjson
 
 from planning.audit.workload_audit import WorkloadAudit
-from planning.explain.explain import explain_object
-from planning.explain.text import headline
-from planning.text.actions import happening_text
-from planning.what_if.simulate_text import verdict as simulation_verdict
-from policies.manifests.fields import member, text_member
+from planning.simulation.events import TargetWorkload
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
 from policies.model.snapshot import without_secrets
 from policies.model.workload_ref import WorkloadRef
-from webhook.requests.simulate import SimulateRequest
-from webhook.ui import embedded, placing
+from webhook.ui import embedded
 from webhook.ui.background_audit import MOST_SENT, AuditProgress, audited_entry
-from webhook.ui.bodies import ReportBody, RolloutBody, ShownBody
+from webhook.ui.bodies import ShownBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.cluster_map import cluster_map, moment
 from webhook.ui.embedded import MOST_BYTES
 from webhook.ui.lookups import node_detail
-from webhook.ui.manifest import ProblemsError, read_manifest
+from webhook.ui.manifest import ProblemsError
 from webhook.ui.pending import pending
+from webhook.ui.what_if import WhatIfBody, what_if
 from webhook.ui.workload_detail import FoundObject, find_object, workload_detail
 
 #: Nodes that are evaluated for workloads that open in the file: an explanation takes 40 µs for each of many.
@@ -123,7 +119,16 @@ class Recording:
             # Its object cannot be shown, as on the page.
             return False
         query = _query(kind=ref.kind, namespace=ref.namespace, name=ref.name)
+        self._played(ref)
         return self._record(f"/api/workload?{query}", found)
+
+    def _played(self, ref: WorkloadRef) -> None:
+        """Record what becomes of a workload if nothing happens, as its page asks for it."""
+        target = TargetWorkload(kind=ref.kind, namespace=ref.namespace, name=ref.name)
+        names = {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
+        asked = orjson.dumps({"events": [], "workloads": [names]}).decode()
+        answer = what_if(self.cluster, WhatIfBody(events=[], workloads=[target]))
+        self._record(f"/api/what-if {asked}", answer)
 
     def _record(self, request: str, answer: bytes) -> bool:
         """Keep an answer if there is room; return whether there was."""
@@ -159,16 +164,6 @@ class SavedReport(TypedDict):
     html: str  #: The file, with a mark where the answers go that the view shows.
 
 
-def report(cluster: PageCluster, body: ReportBody) -> bytes:
-    """Return the file of a view of a workload, without the answers that the browser has."""
-    action, ends = _explained(cluster, body) if body.view == "explain" else _simulated(cluster, body)
-    entry = read_manifest(body.manifest, cluster.context)
-    metadata = member(entry.value, "metadata")
-    namespace = text_member(metadata, "namespace") or cluster.namespace
-    title = f"{text_member(entry.value, 'kind')} {namespace}/{text_member(metadata, 'name')}"
-    return _file(cluster, title=title, action=action, verdict=ends, command=body.command)
-
-
 def shown(cluster: PageCluster, body: ShownBody) -> bytes:
     """Return the file of a view of the cluster, without the answers that the browser has."""
     return _file(cluster, title=body.title, action=body.action, verdict=body.verdict, command=body.command)
@@ -186,23 +181,3 @@ def _file(cluster: PageCluster, *, title: str, action: str, verdict: str, comman
     }
     document = orjson.dumps(embedded.RECORDING)
     return orjson.dumps(SavedReport(html=embedded.report_page("page", document, about)))
-
-
-def _explained(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
-    entry = read_manifest(body.manifest, cluster.context)
-    with placing.problems_of(entry):
-        found = explain_object(entry.value, cluster.state, namespace=cluster.namespace)
-    return "its next pod is placed", headline(found)
-
-
-def _simulated(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
-    rolled_out = body.view == "rollout"
-    asked = (
-        RolloutBody(manifest=body.manifest, replicas=body.replicas, seed=body.seed) if rolled_out else body
-    )
-    found = placing.simulated(cluster, asked)
-    actions = body.actions or ()
-    if rolled_out or body.applied:
-        return happening_text(actions, ("rollout", body.replicas)), simulation_verdict(found)
-    action = SimulateRequest(scale=body.scale, replicas=body.replicas).happening(actions)
-    return action, simulation_verdict(found)

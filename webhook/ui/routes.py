@@ -8,12 +8,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from planning.explain.json import ExplainAnswer
 from planning.explain.score_answer import ScoreAnswer
-from planning.what_if.simulate_json import SimulateAnswer
 from policies.config.form import prepare
 from policies.manifests.wire import Received, dumps
 from policies.model.workload_ref import WorkloadRef
 from webhook.requests.frame import RequestError, read_request
-from webhook.ui import bodies, disrupting, editing, placing, recording
+from webhook.ui import bodies, editing, placing, recording, what_if
 from webhook.ui.background_audit import AuditProgress
 from webhook.ui.cluster import PageCluster
 from webhook.ui.cluster_map import ClusterMap
@@ -31,6 +30,14 @@ Compute: TypeAlias = Callable[[PageCluster, Any], bytes]
 Names: TypeAlias = Mapping[str, str]
 
 
+class RemoteRoute(NamedTuple):
+    """The route of ``/v1`` that answers where the cluster has only that."""
+
+    path: str  #: Its path.
+    request: Compute = placing.remote_request  #: Computes what it is sent.
+    wrap: Callable[[bytes], bytes] = bytes  #: Returns what the page is sent, given its answer.
+
+
 class PageRoute(NamedTuple):
     """A route."""
 
@@ -40,7 +47,7 @@ class PageRoute(NamedTuple):
     #: Returns what computes an answer in a child process, or the answer itself where that takes no longer.
     compute: Callable[[PageState, Names, bytes], Work | bytes]
     body: type[Received] | None = None  #: The type of the request's body; None without one.
-    remote: str = ""  #: The route of ``/v1`` that answers what was computed, where the cluster has only that.
+    remote: RemoteRoute | None = None  #: What answers in its place, where the cluster has only that.
 
 
 def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:
@@ -119,7 +126,9 @@ def _answer(cluster: PageCluster, *, form: type[Received], compute: Compute, bod
     return compute(cluster, request)
 
 
-def _post(path: str, form: type[Received], answer: type, compute: Compute, remote: str = "") -> PageRoute:
+def _post(
+    path: str, form: type[Received], answer: type, compute: Compute, remote: RemoteRoute | None = None
+) -> PageRoute:
     """Return a route with a body.
 
     Args:
@@ -127,11 +136,11 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
         form: The type of the body.
         answer: The type of the answer.
         compute: Computes the answer.
-        remote: The route of ``/v1`` that answers the same; empty where there is none.
+        remote: The route of ``/v1`` that answers the same; None where there is none.
     """
 
     def work(state: PageState, _names: Names, body: bytes) -> Work:
-        used = placing.remote_request if remote and state.cluster.remote is not None else compute
+        used = compute if remote is None or state.cluster.remote is None else remote.request
         return partial(_answer, form=form, compute=used, body=body)
 
     return PageRoute("POST", path, answer, work, form, remote)
@@ -148,12 +157,10 @@ ROUTES: Final = (
     PageRoute("GET", "/api/pending", PendingAnswer, _pending),
     _post("/api/open", bodies.ManifestBody, WorkloadDetail, opened_manifest),
     _post("/api/check", bodies.ManifestBody, editing.CheckAnswer, editing.check),
-    _post("/api/explain", bodies.ManifestBody, ExplainAnswer, placing.explain, "/v1/explain"),
-    _post("/api/score", bodies.ManifestBody, ScoreAnswer, placing.score, "/v1/score"),
-    _post("/api/simulate", bodies.WhatIfBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
-    _post("/api/rollout", bodies.RolloutBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
-    _post("/api/disrupt", bodies.DisruptBody, disrupting.ClusterOutcome, disrupting.disrupt),
-    _post("/api/report", bodies.ReportBody, recording.SavedReport, recording.report),
+    _post("/api/explain", bodies.ManifestBody, ExplainAnswer, placing.explain, RemoteRoute("/v1/explain")),
+    _post("/api/score", bodies.ManifestBody, ScoreAnswer, placing.score, RemoteRoute("/v1/score")),
+    _post("/api/what-if", what_if.WhatIfBody, what_if.PlayedWhatIf, what_if.what_if,
+          RemoteRoute("/v1/what-if", what_if.remote_what_if, what_if.remote_answer)),
     _post("/api/shown", bodies.ShownBody, recording.SavedReport, recording.shown),
     _post("/api/suggest", bodies.SuggestBody, editing.EditedManifest, editing.suggest),
     _post("/api/patch", bodies.PatchBody, editing.PatchAnswer, editing.patch),

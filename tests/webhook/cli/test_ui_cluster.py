@@ -104,8 +104,7 @@ def test_what_is_shown_without_the_right_to_list_nodes() -> None:
     [
         pytest.param("/api/explain", {}, "constraints", id="explain"),
         pytest.param("/api/score", {}, "nodes", id="score"),
-        pytest.param("/api/simulate", {"replicas": 2}, "steps", id="simulate"),
-        pytest.param("/api/rollout", {"seed": 1}, "rollout", id="rollout"),
+        pytest.param("/api/what-if", {"events": [{"drain": "na"}]}, "outcome", id="what if"),
     ],
 )
 @pytest.mark.usefixtures("limited")
@@ -143,8 +142,8 @@ def test_errors_have_lines_all_the_same() -> None:
 def test_what_evenkeel_refuses(limited: ControlPlane) -> None:
     """Its own words reach the page; if it is gone by then, that is said, too."""
     client = _client()
-    actions = [{"drain": "nowhere"}]
-    refused = client.post("/api/simulate", {"manifest": MANIFEST, "actions": actions})
+    events = [{"drain": "nowhere"}]
+    refused = client.post("/api/what-if", {"manifest": MANIFEST, "events": events})
     limited.app = None
     gone = client.post("/api/explain", {"manifest": MANIFEST})
 

@@ -33,19 +33,12 @@ REQUESTS: dict[str, list[Any]] = {
     "/api/check": [{}, {"manifest": "a: ["}, {"manifest": "{apiVersion: v1, kind: Pod}"}],
     "/api/explain": [{}],
     "/api/score": [{}],
-    "/api/simulate": [
+    "/api/what-if": [
         {},
-        {"replicas": 3, "seed": 1},
-        {"scale": 1},
-        {"applied": True, "actions": [{"drain": "na"}]},
-        {"actions": [{"lose": {"topologyKey": "zone", "value": "a"}}, {"add": {"like": "nb", "count": 2}}]},
+        {"manifest": None, "each": "zone"},
+        {"manifest": None, "events": [{"drain": "na"}, {"add": {"like": "na", "count": 2}}]},
+        {"workloads": [{"kind": "Deployment", "namespace": "shop", "name": "web"}]},
     ],
-    "/api/rollout": [{}, {"seed": 3, "replicas": 2}],
-    "/api/disrupt": [
-        {"manifest": None, "actions": [action]}
-        for action in ({"drain": "na"}, {"cordon": "nb"}, {"add": {"like": "na", "count": 2}})
-    ],
-    "/api/report": [{"view": view, "command": "evenkeel"} for view in ("explain", "simulate", "rollout")],
     "/api/shown": [{"manifest": None, "title": "Cluster", "action": "", "verdict": "", "command": ""}],
     "/api/suggest": [
         {"edits": [{"path": ["spec", "replicas"], "old": 4, "new": 5, "field": "spec.replicas"}]}

@@ -1379,32 +1379,24 @@ export interface PluginScore {
   weighted: number;
 }
 
-/** A manifest whose replicas are scheduled; as "POST /v1/simulate" in all else. */
+/** What happens, and what is assumed; all but the manifest as in "POST /v1/what-if". */
 export interface WhatIfBody {
-  /** One object, YAML or JSON. */
-  manifest: string;
-  /** How many replicas are scheduled beside those that run; left out, those that the workload wants and that have no node. */
-  replicas?: number | null;
-  /** Chooses among the best nodes at random; left out, the first by name is taken. */
-  seed?: number | null;
-  /** How often the pods are scheduled, with other choices among the best nodes. */
-  runs?: number | null;
-  /** kube-scheduler's "percentageOfNodesToScore", of which "adaptive" is the default; left out, all nodes are looked at. */
-  nodesToScore?: "adaptive" | number | null;
-  /** What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest priority first, and after them the pods of the request. */
-  actions?: NodeEvent[] | null;
-  /** To how many replicas the workload is scaled, from those that run; not with actions. */
-  scale?: number | null;
-  /** What adds nodes for pods that are pending: a "NodeGroups" document for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
+  /** One object, YAML or JSON, which is applied first. */
+  manifest?: string | null;
+  /** What happens then, in this order. */
+  events?: Event[] | null;
+  /** A topology key of which each domain is lost after that, each on its own. */
+  each?: string | null;
+  /** Whether the nodes that "each" loses stay in the API. */
+  unreachable?: boolean | null;
+  /** Whom the verdict is about; left out, all that are changed or hit. */
+  workloads?: TargetWorkload[] | null;
+  /** What adds nodes for pods that are pending. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
-  /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
-  scaleDown?: boolean | null;
-  /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
-  applied?: boolean | null;
 }
 
-/** Exactly one of these. */
-export interface NodeEvent {
+/** Exactly one of these, which happens to workloads, pods or nodes. */
+export interface Event {
   /** The nodes of a domain are lost. */
   lose?: LostDomain;
   /** A node that is cordoned and whose pods are evicted. */
@@ -1421,6 +1413,20 @@ export interface NodeEvent {
   label?: LabeledNode;
   /** Nodes are added. */
   add?: AddedNodes;
+  /** An object that is applied: a workload, or a Pod, in place of the one of its name. */
+  apply?: Record<string, unknown>;
+  /** A workload is deleted, with its pods. */
+  remove?: TargetWorkload;
+  /** A workload gets another number of replicas. */
+  scale?: ScaledWorkload;
+  /** A workload is rolled out again as it is. */
+  restart?: TargetWorkload;
+  /** A pod is deleted; its controller replaces it. */
+  delete?: NamedPod;
+  /** A pod is evicted if its budgets allow that. */
+  evict?: NamedPod;
+  /** The release of Kubernetes that holds from then on. */
+  release?: string;
 }
 
 /** A domain whose nodes are gone, with their pods. */
@@ -1485,674 +1491,214 @@ export interface NodeLabel {
   value: string;
 }
 
-/** The outcome for pods that are scheduled one after another. */
-export interface SimulateAnswer {
+/** A workload of the cluster, or one that was applied before. */
+export interface TargetWorkload {
+  /** Its kind; of one outside of the built-in groups "Kind.group". */
+  kind: string;
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+}
+
+/** A workload whose replicas change: one of the two numbers. */
+export interface ScaledWorkload {
+  /** Its kind; of one outside of the built-in groups "Kind.group". */
+  kind: string;
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+  /** How many replicas there are to be. */
+  to?: number | null;
+  /** How many more, or fewer. */
+  by?: number | null;
+}
+
+/** A pod of the cluster. */
+export interface NamedPod {
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+}
+
+/** What comes of a what-if. */
+export interface PlayedWhatIf {
+  /** It, as "POST /v1/what-if" has it. */
+  outcome: Outcome;
+  /** Where each pod goes that loses its node: of the outcome, or of each of its outcomes. Empty where it is about one workload. */
+  moved: MovedPods[];
+  /** Of the workload that it is about; null without one. */
+  own: OwnSteps | null;
+}
+
+/** The outcome of a scenario. Later releases may add fields; within v1 none is renamed or goes away. */
+export interface Outcome {
+  /** The form's name and version. */
+  schema: string;
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that is used for it, with its patch: the newest known one for a newer one. */
-  judgedAs: string;
-  /** How many nodes there are, before any action. */
-  nodes: number;
-  /** How many feasible nodes are looked for, for each pod. */
-  nodesToFind: number;
-  /** The revision of the workload that the pods were scheduled as; null for what has none. */
-  revision: PodRevision | null;
-  /** How the rollout ends after which pods are scheduled; null where nothing is rolled out before. */
-  applied: "complete" | "waitsForDeletion" | "pending" | "deadlock" | null;
-  /** The replicas of the workload before; null where their number is not known. */
-  replicas: ReplicasBefore | null;
-  /** The pods of the workload at the end, of all its revisions in a rollout; null where their number is not known. */
-  ends: ReplicaEnds | null;
-  /** Chose among nodes with the same total; null where the first by name was taken. */
-  seed: number | null;
-  /** What becomes of each pod, in order. */
-  steps: (BoundStep | PendingStep)[];
-  /** Whether all pods were tried. */
+  /** Whether everything was played to its end. */
   complete: boolean;
-  /** Pods that got no node. */
-  pending: number;
-  /** Of each constraint in force. */
-  domains: DomainChange[];
-  /** Whether "domains" are those of all pods; of many different only some are. */
-  allDomains: boolean;
-  /** What became of the pods every time; the rest is of the first. Null without runs. */
-  runs: SimulationRuns | null;
-  /** What the actions change, the first time; null without any. */
-  whatIf: WhatIf | null;
-  /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
-  rollout: RolloutFields | null;
-  /** What the autoscaler does for the pods, the first time; null where that was not requested. In a rollout, for those that its end leaves pending; null where it leaves none. */
-  autoscaled: Autoscaled | null;
-  /** Which nodes come for the pods, and why no node comes for others, a sentence each. */
-  newNodes: string[];
-  /** The nodes that the autoscaler then removes, and where their pods go, the first time; null where that was not requested. */
-  scaledDown: ScaledDown | null;
-  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". In a rollout those of other workloads, in its likely course. */
-  evicted: DisplacedPod[];
-  /** What else a scheduler looks at in these pods, which may refuse more nodes. */
+  /** What was asked. */
+  scenario: AskedScenario;
+  /** The worst of the verdicts that count. */
+  verdict: Verdict;
+  /** The workloads that are changed, hit or asked for, the worst first. */
+  workloads: WorkloadOutcome[];
+  /** How many other workloads there are. */
+  others: number;
+  /** What happens, in order. */
+  steps: Step[];
+  /** What becomes of the nodes. */
+  nodes: NodesOutcome;
+  /** The ways that were played; null for the likely one alone. */
+  branches: Branches | null;
+  /** The outcome of the loss of each domain, the worst first; the workloads above are then the worst. */
+  outcomes: Outcome[];
+  /** What would help; null where that was not looked for. */
+  suggestions: HelpfulChange[] | null;
+  /** What was assumed, a sentence each. */
+  assumed: string[];
+  /** What else a scheduler looks at, as the API names it. */
   notModeled: string[];
   /** What may happen in a real cluster meanwhile. */
   notLookedAt: string[];
 }
 
-/** The replicas of the workload before. */
-export interface ReplicasBefore {
-  /** Replicas that the workload wants. */
-  wanted: number;
-  /** Where the number comes from; null for a scale, whose number is an option. */
-  wantedFrom: ReplicaNumber | null;
-  /** Those that had a node. */
-  placed: number;
+/** What was asked. */
+export interface AskedScenario {
+  /** The events, in order; of an applied object its kind and names alone. */
+  events: Event[];
+  /** The topology key of which each domain is lost after them; null for none. */
+  each: string | null;
+  /** Whom the verdict is about; null for all that are changed or hit. */
+  workloads: WorkloadRef[] | null;
+  /** What adds nodes; null for nothing. */
+  autoscaler: string | null;
+  /** Whether nodes that "each" loses stay in the API, tainted. */
+  unreachable: boolean;
+  /** How many replicas of each workload may be missing after events on nodes. */
+  allowMissing: number;
+  /** The cluster. */
+  cluster: ScenarioCluster;
 }
 
-/** The pods of a workload when all is done. */
-export interface ReplicaEnds {
-  /** Those that have a node. */
-  running: number;
-  /** Those that have none. */
-  pending: number;
-}
-
-/** The pods that a constraint counts, before and after. */
-export interface DomainChange {
-  /** The first pod that has the constraint. */
-  pod: string;
-  /** Its position among those in force for that pod. */
-  constraint: number;
-  /** Where it comes from. */
-  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
-  /** The node label whose values are the domains. */
-  topologyKey: string;
-  /** Whether it filters nodes or scores them. */
-  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
-  /** How many more matching pods a domain may have than the global minimum. */
-  maxSkew: number;
-  /** With fewer eligible domains than this the global minimum is 0. */
-  minDomains: number;
-  /** Whether nodes outside the pod's node affinity are left out. */
-  nodeAffinityPolicy: "Honor" | "Ignore";
-  /** Whether nodes with untolerated taints are left out. */
-  nodeTaintsPolicy: "Honor" | "Ignore";
-  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
-  selector: string | null;
-  /** Whether the pod itself is selected. */
-  selfMatch: boolean;
-  /** Matching pods of each domain that an eligible node has. */
-  before: Record<string, number>;
-  /** The same at the end. */
-  after: Record<string, number>;
-  /** The skew before. */
-  skewBefore: number;
-  /** The skew after. */
-  skew: number;
-}
-
-/** The ends of many simulations. */
-export interface SimulationRuns {
-  /** How many runs were requested. */
-  wanted: number | null;
-  /** How many simulations there were. */
-  done: number;
-  /** Of each constraint, in the order of "Simulation.domains". */
-  domains: DomainSpread[];
-  /** In how many runs each number of pods stayed pending. */
-  pending: PendingRuns[];
-}
-
-/** The domains of a constraint at the ends of many simulations. */
-export interface DomainSpread {
-  /** The fewest matching pods of each domain. */
-  least: Record<string, number>;
-  /** The median, the lower one of two. */
-  median: Record<string, number>;
-  /** The most. */
-  most: Record<string, number>;
-  /** In how many runs each skew came out. */
-  skews: SkewRuns[];
-}
-
-/** Runs that ended with the same skew. */
-export interface SkewRuns {
-  /** The skew. */
-  skew: number;
-  /** How many runs. */
-  runs: number;
-}
-
-/** Runs in which equally many pods stayed pending. */
-export interface PendingRuns {
-  /** How many pods. */
-  pods: number;
-  /** How many runs. */
-  runs: number;
-}
-
-/** The effect of some actions. */
-export interface WhatIf {
-  /** The names of nodes that are gone or unreachable. */
-  lostNodes: string[];
-  /** The names of new nodes. */
-  addedNodes: string[];
-  /** New nodes, and those whose cordon or taints are others, as they are in the end; not those that are lost. */
-  changedNodes: ChangedNodes[];
-  /** Every pod that lost its node, in the order in which they were scheduled again. */
-  displaced: DisplacedPod[];
-  /** Whether what was needed of every pod is known. */
-  podsKnown: boolean;
-  /** How many pods got a node again. */
-  recovered: number;
-  /** How many pods got none. */
-  pending: number;
-  /** How many pods nothing recreates: bare and static ones, and those of DaemonSets. */
-  notRecreated: number;
-  /** How many pods were not scheduled again, mostly since their objects are not known. */
-  notTried: number;
-  /** How many pods kept theirs. */
-  stayed: number;
-  /** How many of them belong to the given workload; null without one. */
-  ownStayed: number | null;
-  /** Of each constraint in force for the given workload. */
-  domains: DomainStages[];
-  /** How many actions there were. */
-  actions: number;
-}
-
-/** A pod that lost its node. One that was scheduled again has the members of a step, others "why". */
-export interface DisplacedPod {
-  /** Its controller, as kind and name; empty if it has none or that is not known. */
-  owner: string;
-  /** Its priority. */
-  priority: number;
-  /** Its name. */
-  name: string;
-  /** Its namespace. */
-  namespace: string;
-  /** The node. */
-  node?: string;
-  /** How many nodes were feasible. */
-  feasible?: number;
-  /** The feasible nodes with the highest total, by name. */
-  tied?: string[];
-  /** That total; absent if only one node was feasible. */
-  score?: number;
-  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
-  evicted?: string[];
-  /** The scheduler's FitError. */
-  message?: string;
-  /** The message of its PodScheduled condition. */
-  condition?: string;
-  /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
-  wouldEvict?: Record<string, string[]>;
-  /** Its volumes that no node reaches, so that it stays pending until one does; absent if none. */
-  lostVolumes?: LostVolume[];
-  /** The pod that it was evicted for, as namespace/name; null if it was not. */
-  evictedFor?: string;
-  /** The node that it lost. */
-  lostNode: string;
-  /** Whether it belongs to a given workload. */
-  own: boolean;
-  /** Why it was not scheduled again; null if it was. */
-  why?: string;
-  /** The outcome for the pod. */
-  outcome: "recovered" | "pending" | "notRecreated" | "notTried";
-}
-
-/** The pods that a constraint counts, by domain: a domain without an eligible node is missing. */
-export interface DomainStages {
-  /** Its position among those in force. */
-  constraint: number;
-  /** Where it comes from. */
-  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
-  /** The node label whose values are the domains. */
-  topologyKey: string;
-  /** Whether it filters nodes or scores them. */
-  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
-  /** How many more matching pods a domain may have than the global minimum. */
-  maxSkew: number;
-  /** With fewer eligible domains than this the global minimum is 0. */
-  minDomains: number;
-  /** Whether nodes outside the pod's node affinity are left out. */
-  nodeAffinityPolicy: "Honor" | "Ignore";
-  /** Whether nodes with untolerated taints are left out. */
-  nodeTaintsPolicy: "Honor" | "Ignore";
-  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
-  selector: string | null;
-  /** Whether the pod itself is selected. */
-  selfMatch: boolean;
-  /** Before the actions. */
-  before: Record<string, number>;
-  /** Right after them. */
-  disrupted: Record<string, number>;
-  /** When all replacements were tried. */
-  recovered: Record<string, number>;
-  /** The skew before the actions. */
-  skewBefore: number;
-  /** The skew when all replacements were tried. */
-  skew: number;
-}
-
-/** How a workload is rolled out or scaled. */
-export interface RolloutFields {
-  /** Which of the two. */
-  kind: "rollout" | "scale";
-  /** How the worst course ends. */
-  outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock";
-  /** How the controller replaces pods; empty for a scale. */
-  strategy: string;
-  /** Pods created or deleted before, so that the old revision runs whole. */
-  placedBefore: number;
-  /** Pods of the workload that had no node in the cluster, as far as is known. */
-  pendingBefore: number;
-  /** The course with the first choice by name, or by the seed. */
-  likely: RolloutCourse;
-  /** The course that ends worst; null if that is the likely one. */
-  worst: RolloutCourse | null;
-  /** The worst moment of each constraint, in the likely course and its order. */
-  peaks: Peak[];
-  /** The largest skew at the end of any, for each constraint. */
-  worstSkews: number[];
-  /** The largest skew on the way of any, whatever order controllers act in, for each. */
-  worstPeaks: number[];
-  /** Whether every way to choose was taken. */
-  exact: boolean;
-  /** How many were taken. */
-  courses: number;
-  /** Changes with which it completes, or with which one that completes ends within maxSkew, those first that evict no pods; at most 3. null for a scale. */
-  suggestions: RolloutChange[];
-  /** How many were rolled out. */
-  suggestionsTried: number;
-  /** Whether there is none that was left out. */
-  allSuggestionsTried: boolean;
-  /** What is assumed, in sentences. */
-  assumptions: string[];
-}
-
-/** One way in which it can go. */
-export interface RolloutCourse {
-  /** How it ends. */
-  outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock";
-  /** Why the first of them has none, from its PodScheduled condition. */
-  condition: string;
-  /** The volumes of those pods that no node reaches at the end. */
-  lostVolumes: LostVolume[];
-  /** The pods of other workloads that were evicted for those of this one, or for what replaces others of them, and what became of them. Its own are among the steps. */
-  evicted: DisplacedPod[];
-  /** Pods of old revisions that are left over at the end. */
-  oldPods: number;
-  /** How many of them have no node. */
-  oldPending: number;
-  /** How many pods have a node at the end, of whichever revision. */
-  running: number;
-  /** The worst moment of each of them. */
-  peaks: Peak[];
-  /** The pods of each domain at the end. */
-  after: Record<string, number>[];
-  /** The skew of each at the end. */
-  skews: number[];
-  /** How many of the evicted pods of other workloads stay pending. */
-  evictedPending: number;
-  /** What happens; of more than 1,000 steps the first and the last. */
-  trace: TracedStep[];
-  /** How many steps there are. */
-  steps: number;
-  /** The pods that have no node at the end, at most 1,000. */
-  pending: string[];
-}
-
-/** The worst moment of a constraint. */
-export interface Peak {
-  /** After how many steps it was first so; 0 for the start. */
-  step: number;
-  /** How many more pods the fullest domain had than the global minimum. */
-  skew: number;
-  /** The pods of each domain then. */
-  counts: Record<string, number>;
-}
-
-/** A step of a rollout. */
-export interface TracedStep {
-  /** The number of the step, from 1 on. */
-  step: number;
-  /** What happens. */
-  action: "created" | "scheduled" | "deleted" | "evicted";
-  /** The pod's name. */
-  pod: string;
-  /** Whether it is of the new revision. */
-  new: boolean;
-  /** The skew of each constraint of the new revision after it. */
-  skews: number[];
-  /** The node that it was bound to, or deleted or evicted from; null while it is pending. */
-  node: string | null;
-  /** The pod that it was evicted for, as namespace/name; null if it was not. */
-  evictedFor?: string;
-  /** The pods that were evicted for it, as namespace/name; null if there are none. */
-  evicted?: string[];
-  /** The scheduler's FitError of a pod that stays pending. */
-  message?: string;
-}
-
-/** A change that was verified by rolling it out. */
-export interface RolloutChange {
-  /** How to edit the manifest. */
-  edits: FieldEdit[];
-  /** Pods without a node that must be deleted besides, because their controller waits for them. */
-  deletePods: string[];
-  /** The largest skew at the end of the rollout with it, for each constraint. */
-  worstSkews: number[];
-  /** Whether every way to choose was taken; else the likely one and some more. */
-  exact: boolean;
-  /** The most pods of other workloads that are evicted then. */
-  evicted: number;
-  /** What it gives up. */
-  cost: string;
-  /** What it weakens or removes of DoNotSchedule constraints. */
-  givenUp: GivenUp[];
-}
-
-/** Steps of an autoscaler for the pods of a queue. */
-export interface Autoscaled {
-  /** Which it is. */
-  autoscaler: "Cluster Autoscaler" | "Karpenter";
-  /** The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once. */
-  loops: Loop[];
-  /** How often the scheduler went on when new nodes were ready. */
-  waves: number;
-  /** The node groups, or the NodePools. */
-  groups: GroupSize[];
-  /** The new nodes, in the order in which they are added. */
-  nodes: NewNode[];
-  /** The pods for which no node was added, with the reasons. */
-  unhelped: Unhelped[];
-  /** Whether another loop would add nothing. */
-  complete: boolean;
-  /** The preferences that Karpenter gave up; those of the last pods of a wave. */
-  givenUp: RelaxedPreference[];
-  /** What the autoscaler looks at besides, and is not part of this. */
-  notModeled: string[];
-  /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
-  karpenterNodes: number;
-  /** The new nodes as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
-  /** What an hour of the new nodes costs; null where the price of one is not known. */
-  costPerHour: number | null;
-}
-
-/** Nodes that an autoscaler removes. */
-export interface ScaledDown {
-  /** Which it is. */
-  autoscaler: "Cluster Autoscaler" | "Karpenter";
-  /** How many rounds remove nodes. */
-  rounds: number;
-  /** The nodes that go, in order. */
-  removed: RemovedNode[];
-  /** The nodes that stay, and why. */
-  kept: KeptNode[];
-  /** The pods that lose their node, and where the scheduler puts what replaces them. */
-  evicted: DisplacedPod[];
-  /** Of each constraint of these pods, and of the pods of the request, before and after. */
-  domains: DomainChange[];
-  /** Whether "domains" are those of all pods; of many different only some are. */
-  allDomains: boolean;
-  /** Whether another round would remove nothing. */
-  complete: boolean;
-  /** What the autoscaler looks at besides, and is not part of this. */
-  notModeled: string[];
-  /** How many constraints are less balanced than before. */
-  undone: number;
-}
-
-/** A node that is removed. */
-export interface RemovedNode {
-  /** Its name. */
-  name: string;
-  /** Its node group or NodePool. */
-  group: string;
-  /** The round in which it goes, from 1 on; those of one round go together. */
-  round: number;
-  /** What makes the autoscaler remove it. */
-  why: "empty" | "underutilized" | "singleNode" | "multiNode";
-  /** The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends on it. */
-  utilization: number | null;
-  /** The pods that go elsewhere, as namespace/name. */
-  pods: string[];
-  /** The node that comes in the place of those of its round; null without one. */
-  replacedBy: NewNode | null;
-}
-
-/** A node that stays. */
-export interface KeptNode {
-  /** Its name. */
-  name: string;
-  /** Its node group or NodePool; empty without one. */
-  group: string;
-  /** Why it stays. */
-  why: "notInGroup" | "beingDeleted" | "annotated" | "minSize" | "notUnderutilized" | "utilizationUnknown" | "noPlaceForPods" | "notTried" | "unneeded" | "podUnknown" | "podNotReplicated" | "podOfSystem" | "podAnnotated" | "podLocalStorage" | "podBudget" | "podCompletes" | "consolidationOff" | "notEmpty" | "budget" | "typeUnknown" | "priceUnknown" | "policyNotModeled" | "notCheaper" | "spot" | "tooManyNew";
-  /** The pod that keeps it, as namespace/name; empty if no single one does. */
-  pod: string;
-  /** The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends on it. */
-  utilization: number | null;
-}
-
-/** A manifest that is rolled out as the new revision of what runs. */
-export interface RolloutBody {
-  /** One object, YAML or JSON. */
-  manifest: string;
-  /** How many replicas it wants then; left out, its own number. */
-  replicas?: number | null;
-  /** Chooses among the best nodes at random; left out, the first by name is taken. */
-  seed?: number | null;
-}
-
-/** Changes to the nodes of the whole cluster. */
-export interface DisruptBody {
-  /** It, in this order. Displaced pods are then scheduled again, the highest priority first. */
-  actions: NodeEvent[];
-}
-
-/** The effect of some actions on all workloads of the cluster, as "survive --all" has it of a loss. */
-export interface ClusterOutcome {
-  /** What happens, as the object of a sentence. */
-  what: string;
-  /** Whether the cluster survives it, in a sentence. */
-  verdict: string;
-  /** Sorts outcomes by damage, number by number: the smallest is the worst. */
-  rank: number[];
-  /** What is gone with it, known before anything is scheduled again. */
-  impact: DomainImpact;
-  /** What becomes of the pods that lose their node. */
-  result: LossResult;
-  /** The damages of each of the result's workloads in words; empty where there is none. */
-  damages: string[];
-  /** The positions of the nodes that are gone or unreachable. */
-  lostNodes: number[];
-  /** The names of new nodes. */
-  addedNodes: string[];
-  /** New nodes, and those that are otherwise than before. */
-  changedNodes: ChangedNodes[];
-  /** Where each pod goes. */
-  moved: MovedPods;
-  /** What was assumed, and what was not read, not judged or not scheduled, as sentences. */
-  notes: string[];
-  /** What else a scheduler looks at, which may refuse more nodes. */
-  notModeled: string[];
-  /** The command that answers the same; empty where there is none. */
-  command: string;
-}
-
-/** The nodes and pods that are gone with a domain, known before anything is scheduled again. */
-export interface DomainImpact {
-  /** The domain. */
-  domain: string;
-  /** How many nodes it has. */
-  nodes: number;
-  /** How many pods lose their node with it. */
-  pods: number;
-  /** Of how many workloads these are that are judged. */
-  workloadsHit: number;
-  /** How many of the pods nothing creates anew elsewhere, by what they are: those of DaemonSets, static ones, and those without a controller. */
-  notRecreated: Record<string, number>;
-}
-
-/** The outcome for the pods that lose their node. */
-export interface LossResult {
-  /** Whether it does not do too much damage; null where that is not known. */
-  survives: boolean | null;
-  /** How many workloads have each damage; null where that is not known. */
-  damages: Record<string, number | null>;
-  /** Which nodes an autoscaler adds for those that stay pending, and how many stay so all the same, a sentence each. */
-  newNodes: string[];
-  /** Whether everything was scheduled again. */
-  complete: boolean;
-  /** How many displaced pods got a node again, those of others that were evicted among them. */
-  recovered: number;
-  /** How many got none. */
-  pending: number;
-  /** How many were not scheduled again, though something replaces them. */
-  notTried: number;
-  /** How many pods were evicted for displaced ones of higher priority. */
-  evicted: number;
-  /** The judged workloads that lose pods, those with the worst damage first. */
-  workloads: WorkloadDamage[];
-  /** What becomes of the pending ones if an autoscaler adds nodes; null where none is pending or no autoscaler is given. No damage counts these nodes: none may come, or not in time. */
-  autoscaled: ClusterWithNewNodes | null;
-}
-
-/** The damage of a loss to one workload. */
-export interface WorkloadDamage {
+/** An object of a cluster that makes pods, or a pod. */
+export interface WorkloadRef {
   /** Its namespace. */
   namespace: string;
   /** Its kind, as those who compare references write it: with or without its group. */
   kind: string;
   /** Its name. */
   name: string;
-  /** How many of its pods run before the loss. */
-  runningBefore: number;
-  /** How many of them lose their node with the domain. */
-  lost: number;
-  /** How many are evicted for displaced pods of higher priority. */
-  evicted: number;
-  /** How many of both get a node again. */
-  recovered: number;
-  /** How many of both get none. */
+}
+
+/** The cluster that a scenario is about, as counts. */
+export interface ScenarioCluster {
+  /** Its nodes. */
+  nodes: number;
+  /** The pods with a node. */
+  pods: number;
+  /** The pods without one. */
   pending: number;
-  /** How many of both were not scheduled again, since the work ended or for "reasons". */
-  notTried: number;
-  /** What is bad about that, worst first; none of it but an interruption is known of a loss that was not finished. */
-  damages: ("down" | "below-budget" | "pending" | "interrupted" | "skewed")[];
-  /** The PodDisruptionBudgets that it falls below. */
-  belowBudgets: BudgetNeed[];
-  /** The constraints whose skew is above maxSkew then. */
-  skewed: ConstraintSkews[];
-  /** The scheduler's message on the first pod that gets no node; empty if all do. */
-  message: string;
-  /** Why pods were not scheduled again. */
-  whyNotTried: string[];
-  /** The volumes of its pending pods that no node reaches. */
-  lostVolumes: LostVolume[];
-  /** How many of its pods run right after the loss, before any is scheduled again. */
-  runningRightAfter: number;
-  /** How many of its pods run in the end, as far as was tried. */
-  runningInTheEnd: number;
+  /** The kinds that were not read, as kubectl names them. */
+  unread: string[];
 }
 
-/** The demand of a PodDisruptionBudget on the pods that it selects, which may be of several workloads. */
-export interface BudgetNeed {
-  /** Its name. */
-  name: string;
-  /** How many must run. */
-  required: number;
-  /** How many run before the loss. */
-  before: number;
-  /** How many run in the end. */
-  running: number;
+/** One thing that happens, in order. */
+export interface Step {
+  /** The position of the event that it belongs to; null for what happens before the first. */
+  event: number | null;
+  /** What happens. */
+  did: "bound" | "pending" | "deleted" | "evicted" | "notEvicted" | "notRecreated" | "lost" | "cordoned" | "changed" | "added" | "removed";
+  /** The pod, as namespace/name; null where it is about a node. */
+  pod: string | null;
+  /** The node; of a pod the one that it is bound to, or deleted or evicted from, null for none. */
+  node: string | null;
+  /** Whether the pod is of the new revision; null where there is no other. */
+  new: boolean | null;
+  /** The scheduler's or the Eviction API's message, or the pod that it makes room for. */
+  why: string | null;
 }
 
-/** The skew of a constraint, before a loss and in the end. */
-export interface ConstraintSkews {
-  /** The topology key. */
-  topologyKey: string;
-  /** Whether it filters nodes or scores them. */
-  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
-  /** The skew that it allows. */
-  maxSkew: number;
-  /** The skew before. */
+/** What becomes of the nodes. */
+export interface NodesOutcome {
+  /** How many there are before the events. */
   before: number;
-  /** The skew in the end. */
+  /** How many at the end. */
   after: number;
-}
-
-/** The pods that a loss leaves pending, if an autoscaler adds nodes for them. */
-export interface ClusterWithNewNodes {
-  /** How many of them stay pending then. */
-  pending: number;
-  /** Which it is. */
-  autoscaler: "Cluster Autoscaler" | "Karpenter";
-  /** The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once. */
-  loops: Loop[];
-  /** How often the scheduler went on when new nodes were ready. */
-  waves: number;
-  /** The node groups, or the NodePools. */
-  groups: GroupSize[];
-  /** The new nodes, in the order in which they are added. */
-  nodes: NewNode[];
-  /** The pods for which no node was added, with the reasons. */
-  unhelped: Unhelped[];
-  /** Whether another loop would add nothing. */
-  complete: boolean;
-  /** The preferences that Karpenter gave up; those of the last pods of a wave. */
-  givenUp: RelaxedPreference[];
-  /** What the autoscaler looks at besides, and is not part of this. */
-  notModeled: string[];
-  /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
-  karpenterNodes: number;
-  /** The new nodes as they are, those that are alike together. */
-  changedNodes: ChangedNodes[];
-  /** What an hour of the new nodes costs; null where the price of one is not known. */
+  /** Those that are gone, or unreachable. */
+  lost: string[];
+  /** Those of which every pod that can go is gone. */
+  drained: string[];
+  /** Those with another cordon, taints or labels, alike ones together. */
+  changed: ChangedNodes[];
+  /** Those that an autoscaler adds. */
+  added: NewNode[];
+  /** Those that events add. */
+  created: string[];
+  /** Those that an autoscaler removes. */
+  removed: string[];
+  /** What the added ones cost more than the removed; null if not known. */
   costPerHour: number | null;
 }
 
-/** The pods that lose their node, in the order in which they are scheduled again. */
+/** The ways that were played: what Kubernetes leaves open was chosen otherwise in each. */
+export interface Branches {
+  /** How many. */
+  tried: number;
+  /** Whether that were all ways. */
+  exact: boolean;
+  /** The verdict of the way that ends worst. */
+  worst: Verdict;
+  /** How many ways end with a graver verdict than the likely one. */
+  endsWorse: number;
+  /** The largest skew at the end of any way, for each constraint. */
+  worstSkews: number[];
+}
+
+/** Something that would help, and what applying it says. */
+export interface HelpfulChange {
+  /** What to do, as a sentence without its end. */
+  text: string;
+  /** Events that come before those that were asked. */
+  events: Event[];
+  /** Events that come right after the manifest is applied. */
+  then: Event[];
+  /** Changes of its manifest: of the one that is applied, or of the one in the cluster before anything else. */
+  edits: FieldEdit[];
+  /** The workload that it helps; null for the cluster. */
+  workload: WorkloadRef | null;
+  /** What it gives up, or costs. */
+  cost: string;
+  /** Whether it should be the last resort. */
+  caution: boolean;
+  /** What it weakens or removes of DoNotSchedule constraints. */
+  givenUp: GivenUp[];
+  /** The verdict on the workload of the same scenario with it. */
+  verdict: Verdict;
+  /** How many pods of the workload run then. */
+  after: number;
+}
+
+/** The pods that lose their node, in the order in which they do. */
 export interface MovedPods {
   /** The position of each one's workload in the columns of the cluster; -1 without a controller. */
   workload: number[];
   /** The position of the node that it was on. */
   origin: number[];
-  /** That of the node where its replacement goes: one of the cluster, or behind those an added one; -1 if it stays pending, -2 if nothing replaces it, -3 if that was not tried. */
+  /** That of the node where its replacement goes: one of the cluster, or behind those a new one; -1 if it stays pending, -2 if there is none. */
   node: number[];
 }
 
-/** A view of the page that is saved as a report; "seed" and "replicas" as in its request. */
-export interface ReportBody {
-  /** One object, YAML or JSON. */
-  manifest: string;
-  /** How many replicas are scheduled beside those that run; left out, those that the workload wants and that have no node. */
-  replicas?: number | null;
-  /** Chooses among the best nodes at random; left out, the first by name is taken. */
-  seed?: number | null;
-  /** How often the pods are scheduled, with other choices among the best nodes. */
-  runs?: number | null;
-  /** kube-scheduler's "percentageOfNodesToScore", of which "adaptive" is the default; left out, all nodes are looked at. */
-  nodesToScore?: "adaptive" | number | null;
-  /** What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest priority first, and after them the pods of the request. */
-  actions?: NodeEvent[] | null;
-  /** To how many replicas the workload is scaled, from those that run; not with actions. */
-  scale?: number | null;
-  /** What adds nodes for pods that are pending: a "NodeGroups" document for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
-  autoscale?: "deduced" | Record<string, unknown>[] | null;
-  /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
-  scaleDown?: boolean | null;
-  /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
-  applied?: boolean | null;
-  /** What is shown: where the next pod goes, what if, or the rollout. */
-  view: "explain" | "simulate" | "rollout";
-  /** The command that answers the same, which the report names. */
-  command: string;
-}
-
-/** A view of the page in one file. */
-export interface SavedReport {
-  /** The file, with a mark where the answers go that the view shows. */
-  html: string;
+/** The part that pods of the workload have in the steps. */
+export interface OwnSteps {
+  /** The positions of their steps. */
+  steps: number[];
+  /** The names of those that have no node before. */
+  waiting: string[];
 }
 
 /** A view of the cluster that is saved as a file, in the words of the page. */
@@ -2165,6 +1711,12 @@ export interface ShownBody {
   verdict: string;
   /** The command that answers the same; empty for none. */
   command: string;
+}
+
+/** A view of the page in one file. */
+export interface SavedReport {
+  /** The file, with a mark where the answers go that the view shows. */
+  html: string;
 }
 
 /** A manifest, and a suggestion of its explanation. */
@@ -2411,222 +1963,6 @@ export interface SkippedSource {
   needs: string[];
   /** What to do about it; null where the user chose it. */
   suggestion: string | null;
-}
-
-/** The outcome of a scenario. Later releases may add fields; within v1 none is renamed or goes away. */
-export interface Outcome {
-  /** The form's name and version. */
-  schema: string;
-  /** The release that the scheduler behaves as. */
-  kubernetesVersion: string;
-  /** Whether everything was played to its end. */
-  complete: boolean;
-  /** What was asked. */
-  scenario: AskedScenario;
-  /** The worst of the verdicts that count. */
-  verdict: Verdict;
-  /** The workloads that are changed, hit or asked for, the worst first. */
-  workloads: WorkloadOutcome[];
-  /** How many other workloads there are. */
-  others: number;
-  /** What happens, in order. */
-  steps: Step[];
-  /** What becomes of the nodes. */
-  nodes: NodesOutcome;
-  /** The ways that were played; null for the likely one alone. */
-  branches: Branches | null;
-  /** The outcome of the loss of each domain, the worst first; the workloads above are then the worst. */
-  outcomes: Outcome[];
-  /** What would help; null where that was not looked for. */
-  suggestions: HelpfulChange[] | null;
-  /** What was assumed, a sentence each. */
-  assumed: string[];
-  /** What else a scheduler looks at, as the API names it. */
-  notModeled: string[];
-  /** What may happen in a real cluster meanwhile. */
-  notLookedAt: string[];
-}
-
-/** What was asked. */
-export interface AskedScenario {
-  /** The events, in order; of an applied object its kind and names alone. */
-  events: Event[];
-  /** The topology key of which each domain is lost after them; null for none. */
-  each: string | null;
-  /** Whom the verdict is about; null for all that are changed or hit. */
-  workloads: WorkloadRef[] | null;
-  /** What adds nodes; null for nothing. */
-  autoscaler: string | null;
-  /** Whether nodes that "each" loses stay in the API, tainted. */
-  unreachable: boolean;
-  /** How many replicas of each workload may be missing after events on nodes. */
-  allowMissing: number;
-  /** The cluster. */
-  cluster: ScenarioCluster;
-}
-
-/** Exactly one of these, which happens to workloads, pods or nodes. */
-export interface Event {
-  /** The nodes of a domain are lost. */
-  lose?: LostDomain;
-  /** A node that is cordoned and whose pods are evicted. */
-  drain?: string;
-  /** A node that takes no more pods. */
-  cordon?: string;
-  /** A node that takes pods again. */
-  uncordon?: string;
-  /** A node is tainted. */
-  taint?: TaintedNode;
-  /** A node loses taints. */
-  untaint?: UntaintedNode;
-  /** A node gets a label. */
-  label?: LabeledNode;
-  /** Nodes are added. */
-  add?: AddedNodes;
-  /** An object that is applied: a workload, or a Pod, in place of the one of its name. */
-  apply?: Record<string, unknown>;
-  /** A workload is deleted, with its pods. */
-  remove?: TargetWorkload;
-  /** A workload gets another number of replicas. */
-  scale?: ScaledWorkload;
-  /** A workload is rolled out again as it is. */
-  restart?: TargetWorkload;
-  /** A pod is deleted; its controller replaces it. */
-  delete?: NamedPod;
-  /** A pod is evicted if its budgets allow that. */
-  evict?: NamedPod;
-  /** The release of Kubernetes that holds from then on. */
-  release?: string;
-}
-
-/** A workload of the cluster, or one that was applied before. */
-export interface TargetWorkload {
-  /** Its kind; of one outside of the built-in groups "Kind.group". */
-  kind: string;
-  /** Its namespace. */
-  namespace: string;
-  /** Its name. */
-  name: string;
-}
-
-/** A workload whose replicas change: one of the two numbers. */
-export interface ScaledWorkload {
-  /** Its kind; of one outside of the built-in groups "Kind.group". */
-  kind: string;
-  /** Its namespace. */
-  namespace: string;
-  /** Its name. */
-  name: string;
-  /** How many replicas there are to be. */
-  to?: number | null;
-  /** How many more, or fewer. */
-  by?: number | null;
-}
-
-/** A pod of the cluster. */
-export interface NamedPod {
-  /** Its namespace. */
-  namespace: string;
-  /** Its name. */
-  name: string;
-}
-
-/** An object of a cluster that makes pods, or a pod. */
-export interface WorkloadRef {
-  /** Its namespace. */
-  namespace: string;
-  /** Its kind, as those who compare references write it: with or without its group. */
-  kind: string;
-  /** Its name. */
-  name: string;
-}
-
-/** The cluster that a scenario is about, as counts. */
-export interface ScenarioCluster {
-  /** Its nodes. */
-  nodes: number;
-  /** The pods with a node. */
-  pods: number;
-  /** The pods without one. */
-  pending: number;
-  /** The kinds that were not read, as kubectl names them. */
-  unread: string[];
-}
-
-/** One thing that happens, in order. */
-export interface Step {
-  /** The position of the event that it belongs to; null for what happens before the first. */
-  event: number | null;
-  /** What happens. */
-  did: "bound" | "pending" | "deleted" | "evicted" | "notEvicted" | "notRecreated" | "lost" | "cordoned" | "changed" | "added" | "removed";
-  /** The pod, as namespace/name; null where it is about a node. */
-  pod: string | null;
-  /** The node; of a pod the one that it is bound to, or deleted or evicted from, null for none. */
-  node: string | null;
-  /** Whether the pod is of the new revision; null where there is no other. */
-  new: boolean | null;
-  /** The scheduler's or the Eviction API's message, or the pod that it makes room for. */
-  why: string | null;
-}
-
-/** What becomes of the nodes. */
-export interface NodesOutcome {
-  /** How many there are before the events. */
-  before: number;
-  /** How many at the end. */
-  after: number;
-  /** Those that are gone, or unreachable. */
-  lost: string[];
-  /** Those of which every pod that can go is gone. */
-  drained: string[];
-  /** Those with another cordon, taints or labels, alike ones together. */
-  changed: ChangedNodes[];
-  /** Those that an autoscaler adds. */
-  added: NewNode[];
-  /** Those that events add. */
-  created: string[];
-  /** Those that an autoscaler removes. */
-  removed: string[];
-  /** What the added ones cost more than the removed; null if not known. */
-  costPerHour: number | null;
-}
-
-/** The ways that were played: what Kubernetes leaves open was chosen otherwise in each. */
-export interface Branches {
-  /** How many. */
-  tried: number;
-  /** Whether that were all ways. */
-  exact: boolean;
-  /** The verdict of the way that ends worst. */
-  worst: Verdict;
-  /** How many ways end with a graver verdict than the likely one. */
-  endsWorse: number;
-  /** The largest skew at the end of any way, for each constraint. */
-  worstSkews: number[];
-}
-
-/** Something that would help, and what applying it says. */
-export interface HelpfulChange {
-  /** What to do, as a sentence without its end. */
-  text: string;
-  /** Events that come before those that were asked. */
-  events: Event[];
-  /** Events that come right after the manifest is applied. */
-  then: Event[];
-  /** Changes of its manifest: of the one that is applied, or of the one in the cluster before anything else. */
-  edits: FieldEdit[];
-  /** The workload that it helps; null for the cluster. */
-  workload: WorkloadRef | null;
-  /** What it gives up, or costs. */
-  cost: string;
-  /** Whether it should be the last resort. */
-  caution: boolean;
-  /** What it weakens or removes of DoNotSchedule constraints. */
-  givenUp: GivenUp[];
-  /** The verdict on the workload of the same scenario with it. */
-  verdict: Verdict;
-  /** How many pods of the workload run then. */
-  after: number;
 }
 
 /** What comes of a change of manifests. Later releases may add fields; within v1 none is renamed or goes away. */

@@ -2,9 +2,7 @@
 import type {
   AuditProgress,
   CheckAnswer,
-  DisruptBody,
   ClusterMap,
-  ClusterOutcome,
   EditedManifest,
   ExplainAnswer,
   FoundPods,
@@ -13,18 +11,17 @@ import type {
   PatchAnswer,
   PatchBody,
   PendingAnswer,
+  PlayedWhatIf,
   ReadingStatus,
-  ReportBody,
-  RolloutBody,
   SavedReport,
   ShownBody,
   ScoreAnswer,
-  SimulateAnswer,
   SuggestBody,
   WhatIfBody,
   WorkloadDetail,
 } from "./api-types";
 import type { WorkloadKey } from "./model/fragment";
+import { askOfCluster, lossOf } from "./model/whatif";
 
 const TOKEN = "evenkeel-token";
 
@@ -96,11 +93,27 @@ function requestKey(path: string, body?: object): string {
   return body ? `${path} ${JSON.stringify(body)}` : path;
 }
 
+const WHAT_IF = "/api/what-if";
+/** Answers to what-ifs that are kept; those of large clusters have a number for each pod that moves. */
+const MOST_KEPT = 64;
+
+/** Return the loss of each domain as the answer to what asks for it alone. */
+function lossesOf({ autoscale }: WhatIfBody, { outcome, moved }: PlayedWhatIf): [string, PlayedWhatIf][] {
+  return outcome.outcomes.flatMap((lost, at): [string, PlayedWhatIf][] => {
+    const [lose, pods] = [lost.scenario.events.at(-1)?.lose, moved[at]];
+    if (!lose || !pods || outcome.scenario.events.length > 0) return [];
+    const body = askOfCluster([{ lose: lossOf(lose) }], autoscale ? { name: "", documents: autoscale } : null);
+    return [[requestKey(WHAT_IF, body), { outcome: lost, moved: [pods], own: null }]];
+  });
+}
+
 export class Client {
   /** Whether a server answers what is not recorded. */
   readonly served: boolean = true;
   /** The reading of the cluster that requests are about; 0 before there is one. */
   private shown = 0;
+  /** What-ifs that were answered, the last ones. */
+  private readonly played = new Map<string, PlayedWhatIf>();
 
   constructor(private readonly token: string) {}
 
@@ -109,13 +122,14 @@ export class Client {
     return `${location.origin}/?token=${encodeURIComponent(this.token)}${fragment}`;
   }
 
-  /** Return whether there is an answer to a what-if of the whole cluster. */
-  answers({ actions }: DisruptBody): boolean {
-    return actions.length > 0;
+  /** Return whether there is an answer to a what-if. */
+  answers(body: WhatIfBody): boolean {
+    return this.served || this.played.has(requestKey(WHAT_IF, body));
   }
 
   async cluster(signal: AbortSignal): Promise<ClusterMap> {
     this.shown = 0;
+    this.played.clear();
     const map = await this.send<ClusterMap>("/api/cluster", signal);
     this.shown = map.reading;
     return map;
@@ -166,24 +180,25 @@ export class Client {
     return this.send("/api/score", signal, { manifest });
   }
 
-  simulate(body: WhatIfBody, signal: AbortSignal): Promise<SimulateAnswer> {
-    return this.send("/api/simulate", signal, body);
+  /** Return what comes of a what-if; what was answered about this reading of the cluster is there at once. */
+  async whatIf(body: WhatIfBody, signal: AbortSignal): Promise<PlayedWhatIf> {
+    const key = requestKey(WHAT_IF, body);
+    const found = this.played.get(key) ?? (await this.send<PlayedWhatIf>(WHAT_IF, signal, body));
+    this.keep(key, found);
+    // Each loss of a domain is a what-if of its own.
+    for (const [loss, answer] of lossesOf(body, found)) if (!this.played.has(loss)) this.keep(loss, answer);
+    return found;
   }
 
-  rollout(body: RolloutBody, signal: AbortSignal): Promise<SimulateAnswer> {
-    return this.send("/api/rollout", signal, body);
+  private keep(key: string, answer: PlayedWhatIf): void {
+    this.played.delete(key);
+    this.played.set(key, answer);
+    ASKED.set(answer, key);
+    for (const oldest of this.played.keys()) if (this.played.size > MOST_KEPT) this.played.delete(oldest);
   }
 
   suggest(body: SuggestBody, signal: AbortSignal): Promise<EditedManifest> {
     return this.send("/api/suggest", signal, body);
-  }
-
-  disrupt(body: DisruptBody, signal: AbortSignal): Promise<ClusterOutcome> {
-    return this.send("/api/disrupt", signal, body);
-  }
-
-  report(body: ReportBody, signal: AbortSignal): Promise<SavedReport> {
-    return this.send("/api/report", signal, body);
   }
 
   patch(body: PatchBody, signal: AbortSignal): Promise<PatchAnswer> {
@@ -244,8 +259,8 @@ export class RecordedClient extends Client {
     super("");
   }
 
-  override answers(body: DisruptBody): boolean {
-    return requestKey("/api/disrupt", body) in this.recording;
+  override answers(body: WhatIfBody): boolean {
+    return super.answers(body) || requestKey(WHAT_IF, body) in this.recording;
   }
 
   protected override ask<T>(path: string, _signal: AbortSignal, body?: object): Promise<T> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { NodeEvent, ClusterMap, SuggestedChange } from "../src/api-types";
+import type { ClusterMap, SuggestedChange } from "../src/api-types";
+import type { NodeEvent } from "../src/model/actions";
 import { actionOptions, actionSentence, suggestedActions } from "../src/model/actions";
 import { Cluster } from "../src/model/cluster";
 

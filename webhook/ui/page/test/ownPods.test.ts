@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ClusterMap, SimulateAnswer, TracedStep } from "../src/api-types";
+import type { ClusterMap, PlayedWhatIf, Step } from "../src/api-types";
 import { Cluster } from "../src/model/cluster";
 import { ownMap } from "../src/model/ownMap";
 import { held, mostHeld, podsAfter, podsAtStep, runningPods } from "../src/model/ownPods";
@@ -8,12 +8,15 @@ const RUNNING = [
   { name: "old-1", node: "n1" },
   { name: "old-2", node: "n2" },
 ];
-const TRACE: TracedStep[] = [
-  { step: 1, action: "created", pod: "new-1", new: true, skews: [], node: "n1" },
-  { step: 2, action: "deleted", pod: "old-1", new: false, skews: [], node: "n1" },
-  { step: 3, action: "created", pod: "new-2", new: true, skews: [], node: null },
-  { step: 4, action: "deleted", pod: "old-2", new: false, skews: [], node: "n2" },
-  { step: 5, action: "scheduled", pod: "new-2", new: true, skews: [], node: "n2" },
+function step(did: Step["did"], pod: string, node: string | null, fresh: boolean | null): Step {
+  return { event: 0, did, pod: `shop/${pod}`, node, new: fresh, why: null };
+}
+const STEPS: Step[] = [
+  step("bound", "new-1", "n1", true),
+  step("deleted", "old-1", "n1", false),
+  step("pending", "new-2", null, true),
+  step("deleted", "old-2", "n2", false),
+  step("bound", "new-2", "n2", true),
 ];
 const KEY = { kind: "Deployment", namespace: "shop", name: "web" };
 const cluster = new Cluster({
@@ -31,7 +34,7 @@ const cluster = new Cluster({
 
 /** The pods as "node" or "node old", with * for those that have just come. */
 function words(step: number): string[] {
-  return podsAtStep(TRACE, RUNNING, step).pods.map(
+  return podsAtStep(STEPS, RUNNING, [], step).pods.map(
     ({ node, old, from }) => `${node ?? "none"}${old ? " old" : ""}${from === "" ? "*" : ""}`,
   );
 }
@@ -44,32 +47,28 @@ test.each([
   [5, ["n1", "n2*"], []],
 ])("after step %i of a rollout the pods are %j, and have gone from %j", (step, pods, gone) => {
   expect(words(step)).toEqual(pods);
-  expect(podsAtStep(TRACE, RUNNING, step).gone).toEqual(gone);
+  expect(podsAtStep(STEPS, RUNNING, [], step).gone).toEqual(gone);
 });
 
 test("a node has room for the most pods of any step", () => {
-  expect([...mostHeld(TRACE, RUNNING)]).toEqual([
+  expect([...mostHeld(STEPS, RUNNING, [])]).toEqual([
     ["n1", 2],
     ["n2", 1],
   ]);
 });
 
 describe("a what-if", () => {
-  const answer = (part: object): SimulateAnswer =>
-    ({ rollout: null, whatIf: null, evicted: [], steps: [], ends: { running: 2, pending: 0 }, ...part }) as never;
-  const lost = { own: true, name: "old-1", lostNode: "n1" };
+  const answer = (steps: Step[], waiting: string[] = []): PlayedWhatIf => {
+    const own = { steps: steps.map((_, at) => at), waiting };
+    return { outcome: { steps }, moved: [], own } as unknown as PlayedWhatIf;
+  };
+  const lost = [step("lost", "old-1", "n1", null), step("bound", "old-1", "n2", null)];
 
-  test("moves the pod of a lost node, adds replicas, and keeps what waits as a ghost", () => {
-    const found = podsAfter(
-      answer({
-        whatIf: { displaced: [{ ...lost, node: "n2", outcome: "recovered" }] },
-        steps: [{ name: "new-1" }],
-      }),
-      RUNNING,
-    );
+  test("moves the pod of a lost node, and keeps what waits as a ghost", () => {
+    const found = podsAfter(answer([...lost, step("pending", "new-1", null, null)]), RUNNING, 2);
     expect(found?.pods.map(({ node, from }) => [node, from])).toEqual([
-      ["n2", null],
       ["n2", "n1"],
+      ["n2", null],
       [null, null],
     ]);
     expect([...held(found ?? { pods: [], gone: [] })]).toEqual([
@@ -78,16 +77,26 @@ describe("a what-if", () => {
     ]);
   });
 
-  test("is not drawn where the pods are not those that the answer counts", () => {
-    expect(podsAfter(answer({ ends: { running: 3, pending: 0 } }), RUNNING)).toBeNull();
+  test("leaves a place where a pod was that fits nowhere", () => {
+    const found = podsAfter(
+      answer([step("lost", "old-1", "n1", null), step("pending", "old-1", null, null)]),
+      RUNNING,
+      1,
+    );
+    expect([found?.pods.filter(({ node }) => node === null).length, found?.gone]).toEqual([1, ["n1"]]);
   });
 
-  test("ends as its rollout does", () => {
-    const rollout = { likely: { trace: TRACE } };
-    expect(podsAfter(answer({ rollout }), RUNNING)?.pods.map(({ node, from }) => [node, from])).toEqual([
+  test("is not drawn where the pods are not those that the answer counts", () => {
+    expect(podsAfter(answer(lost), RUNNING, 3)).toBeNull();
+  });
+
+  test("ends as its rollout does, from what has waited", () => {
+    const found = podsAfter(answer([...STEPS, step("deleted", "old-3", null, false)], ["old-3"]), RUNNING, 2);
+    expect(found?.pods.map(({ node, from }) => [node, from])).toEqual([
       ["n1", ""],
       ["n2", ""],
     ]);
+    expect(found?.gone).toEqual(["n1", "n2"]);
   });
 });
 

@@ -1,44 +1,42 @@
 import { expect, test } from "vitest";
-import type { ClusterOutcome } from "../src/api-types";
+import type { Outcome } from "../src/api-types";
+import type { Cause } from "../src/model/outcome";
 import { comparedWorkloads, differenceWords, scenarioName } from "../src/model/scenarios";
 
-/** An outcome whose workloads have as many damages as they are given. */
-function outcome(rank: number, pending: number, ...workloads: readonly (readonly [string, number])[]): ClusterOutcome {
-  const found = workloads.map(([name, damages]) => ({
+/** An outcome with a cause, whose workloads have as many pending pods as they are given. */
+function outcome(cause: Cause, ...workloads: readonly (readonly [string, number])[]): Outcome {
+  const found = workloads.map(([name, pending]) => ({
     kind: "Deployment",
     namespace: "shop",
     name,
-    damages: Array.from({ length: damages }, () => "pending"),
+    pending,
+    verdicts: [{ cause: pending ? "pending" : "fits", value: pending === 0 }],
   }));
-  return {
-    rank: [rank],
-    damages: workloads.map(([name]) => `of ${name}`),
-    result: { pending, workloads: found },
-  } as never;
+  return { verdict: { cause }, workloads: found } as never;
 }
 
 test.each([
-  [outcome(0, 5), outcome(1, 4), "A is worse: in B 1 fewer pod fits nowhere."],
+  [outcome("down", ["web", 5]), outcome("pending", ["web", 4]), "A is worse: in B 1 fewer pod fits nowhere."],
   [
-    outcome(0, 0, ["web", 1]),
-    outcome(-1, 3, ["web", 1], ["api", 2]),
-    "B is worse: in B 3 more pods fit nowhere, and 1 more workload is damaged.",
+    outcome("pending", ["web", 1]),
+    outcome("pending", ["web", 1], ["api", 3]),
+    "B is worse: in B 3 more pods fit nowhere, and 1 more workload is not well.",
   ],
-  [outcome(0, 2), outcome(0, 2), "Both do the same damage."],
+  [outcome("pending", ["web", 2]), outcome("pending", ["web", 2]), "Both do the same damage."],
 ])("case %#: the difference is one sentence", (first, second, words) => {
   expect(differenceWords(["A", "B"], first, second)).toBe(words);
 });
 
-test("workloads of both scenarios come by the worse of their places, each with its damage on both sides", () => {
+test("workloads of both scenarios come by the worse of their places", () => {
   const found = comparedWorkloads(
-    outcome(0, 1, ["web", 1], ["api", 1], ["job", 0]),
-    outcome(0, 1, ["job", 1], ["cart", 1]),
+    outcome("pending", ["web", 1], ["api", 1], ["job", 0]),
+    outcome("pending", ["job", 1], ["cart", 1]),
   );
-  expect(found.map(({ key, first, second }) => [key.name, first?.damage, second?.damage])).toEqual([
-    ["web", "of web", undefined],
-    ["job", "of job", "of job"],
-    ["api", "of api", undefined],
-    ["cart", undefined, "of cart"],
+  expect(found.map(({ key, first, second }) => [key.name, first?.pending, second?.pending])).toEqual([
+    ["web", 1, undefined],
+    ["job", 0, 1],
+    ["api", 1, undefined],
+    ["cart", undefined, 1],
   ]);
 });
 

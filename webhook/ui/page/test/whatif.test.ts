@@ -1,85 +1,58 @@
 import { expect, test } from "vitest";
-import type { DisplacedPod, DomainStages, LostVolume, SimulateAnswer, WhatIf } from "../src/api-types";
-import { chancesOf, editedRequest, endsOf, evictedOf, lostVolumesOf, uncountedOf } from "../src/model/whatif";
+import type { WhatIfBody } from "../src/api-types";
+import { askOfCluster, askOfWorkload, evictionsCommand, isAsked, lossOf, whatIfCommand } from "../src/model/whatif";
 
-function pod(name: string, part: Partial<DisplacedPod>): DisplacedPod {
-  return { name, namespace: "shop", lostNode: "n1", own: false, outcome: "recovered", ...part } as DisplacedPod;
-}
+const KEY = { kind: "Deployment", namespace: "shop", name: "web" };
+const NOTHING = { ...KEY, edited: null, replicas: null, actions: [], newNodes: false };
+const SCALER = { name: "groups.yaml", documents: "deduced" } as const;
+type About = Parameters<typeof whatIfCommand>[2];
+const FILE: About = { source: { kind: "file", name: "shop.json", readAt: "", notes: [] }, autoscale: SCALER };
+const LIVE: About = { source: { ...FILE.source, kind: "live", name: "prod" }, autoscale: null };
 
-const LOST = pod("lost", { own: true, node: "n2" });
-const FOR_LOST = pod("batch-1", { evictedFor: "shop/lost", outcome: "pending" });
-const FOR_NEW = pod("old", { evictedFor: "shop/new", own: true, outcome: "pending", condition: "no room" });
-
-function answer(displaced: DisplacedPod[] | null, evicted: DisplacedPod[] = []): SimulateAnswer {
-  const whatIf = displaced && { displaced, ownStayed: 2 };
-  const steps = [{ name: "new", node: "n3" }];
-  return { steps, whatIf, rollout: null, replicas: { wanted: 4, placed: 3 }, evicted } as unknown as SimulateAnswer;
-}
-
-test("evicted are pods that go for displaced ones and for replicas, not those that actions displace", () => {
-  expect(evictedOf(answer([LOST, FOR_LOST], [FOR_NEW]))).toEqual([FOR_LOST, FOR_NEW]);
-  expect(evictedOf(answer(null, [FOR_NEW]))).toEqual([FOR_NEW]);
-  expect(evictedOf(answer(null))).toEqual([]);
-});
-
-test("volumes that no node reaches are those of replicas, displaced pods and the rollout, each once", () => {
-  const lost = (name: string): LostVolume => ({
-    pod: name,
-    claim: "data",
-    volume: `pv-${name}`,
-    reachedFrom: "zone in (a)",
+test("an edited copy is applied, then it is scaled, then nodes change", () => {
+  const asked = { ...NOTHING, edited: "m", replicas: 7, actions: [{ drain: "n1" }], newNodes: true };
+  expect(askOfWorkload(asked, SCALER)).toEqual({
+    manifest: "m",
+    events: [{ scale: { ...KEY, to: 7 } }, { drain: "n1" }],
+    workloads: [KEY],
+    autoscale: "deduced",
   });
-  const steps = [
-    { name: "web-0", lostVolumes: [lost("web-0")] },
-    { name: "web-1", node: "n1" },
-  ];
-  const displaced = [pod("db-0", { lostVolumes: [lost("db-0"), lost("web-0")] }), LOST];
-  const rollout = { likely: { lostVolumes: [lost("web-0"), lost("web-2")] } };
-  const found = lostVolumesOf({ steps, whatIf: { displaced }, rollout } as unknown as SimulateAnswer);
-  expect(found.map((each) => each.pod)).toEqual(["web-0", "web-2", "db-0"]);
-  expect(lostVolumesOf(answer(null))).toEqual([]);
+  expect(isAsked(asked)).toBe(true);
 });
 
-test("the numbers at the end are the answer's, with a reason for each pod that pends", () => {
-  const ends = { running: 3, pending: 1 };
-  const found = { ...answer([LOST], [FOR_NEW]), ends };
-  expect(endsOf(found)).toEqual({ ...ends, reasons: [{ message: "no room", pods: 1 }] });
+test("where nothing is asked nothing happens, or it is rolled out again", () => {
+  expect(isAsked(NOTHING)).toBe(false);
+  expect(askOfWorkload(NOTHING, SCALER)).toEqual({ events: [], workloads: [KEY] });
+  expect(askOfWorkload(NOTHING, SCALER, true).events).toEqual([{ restart: KEY }]);
 });
 
-test("an edited copy replaces what runs: rolled out alone, or before nodes change", () => {
-  const state = { replicas: 7, actions: [], newNodes: false };
-  const actions = [{ drain: "n1" }];
-  const autoscale = "deduced";
-  const scaler = { name: "groups.yaml", documents: autoscale } as const;
-  const scaled = { ...state, newNodes: true };
-  expect(editedRequest("m", state, true, scaler)).toEqual({ rollout: { manifest: "m", replicas: 7 } });
-  expect(editedRequest("m", { ...state, actions }, true, scaler)).toEqual({
-    simulate: { manifest: "m", applied: true, replicas: 7, actions },
-  });
-  expect(editedRequest("m", scaled, true, scaler)).toEqual({
-    simulate: { manifest: "m", applied: true, replicas: 7, autoscale },
-  });
-  expect(editedRequest("m", state, false, scaler)).toEqual({ simulate: { manifest: "m", replicas: 7 } });
-  expect(editedRequest("m", scaled, false, null)).toEqual({ simulate: { manifest: "m", replicas: 7 } });
+test("a pod of its own is no workload that a verdict could be about", () => {
+  expect(askOfWorkload({ ...NOTHING, kind: "Pod" }, null)).toEqual({ events: [] });
 });
 
-test("pods with several best nodes are counted, scheduled or displaced: 2 of 3", () => {
-  const steps = [
-    { name: "a", node: "n1", tied: ["n1", "n2"] },
-    { name: "b", node: "n2", tied: ["n2"] },
-  ];
-  const displaced = [pod("c", { node: "n3", tied: ["n3", "n4"] })];
-  expect(chancesOf({ steps, whatIf: { displaced } } as unknown as SimulateAnswer)).toEqual({ pods: 3, tied: 2 });
+test.each<[WhatIfBody, typeof KEY | null, string]>([
+  [{ events: [{ scale: { ...KEY, to: 6 } }, { drain: "n1" }] }, KEY, "deploy: --replicas 6 --drain n1"],
+  [{ events: [{ restart: KEY }] }, KEY, "deploy: --restart"],
+  [{ manifest: "m", events: [], autoscale: "deduced" }, KEY, "-f edited.yaml --autoscale groups.yaml"],
+  [{ events: [], each: "zone", unreachable: true }, null, "--lose-each zone --unreachable"],
+  [
+    { events: [{ taint: { node: "n1", key: "a", value: "b", effect: "NoExecute" } }] },
+    null,
+    "--taint 'n1 a=b:NoExecute'",
+  ],
+])("%j is the command of %j with %s", (body, key, words) => {
+  const options = words.replace("deploy:", "deployment/web -n shop");
+  expect(whatIfCommand(body, key, FILE)).toBe(`evenkeel what-if ${options} --cluster shop.json`);
 });
 
-test("a cordoned node's pods run on without counting: 5 before, 4 right after, none displaced", () => {
-  const stages = {
-    nodeTaintsPolicy: "Honor",
-    before: { a: 3, b: 2 },
-    disrupted: { a: 2, b: 2 },
-  } as unknown as DomainStages;
-  const whatIf = { displaced: [] as DisplacedPod[] } as WhatIf;
-  expect(uncountedOf(whatIf, stages)).toBe(1);
-  expect(uncountedOf({ ...whatIf, displaced: [LOST] }, stages)).toBe(0);
-  expect(uncountedOf(whatIf, { ...stages, nodeTaintsPolicy: "Ignore" })).toBe(0);
+test("nothing has no command, and a live cluster is asked for", () => {
+  expect(whatIfCommand({ events: [] }, KEY, FILE)).toBe("");
+  expect(whatIfCommand(askOfCluster([{ drain: "n1" }], null), null, LIVE)).toBe("evenkeel what-if --drain n1 --live");
+  expect(evictionsCommand(KEY, LIVE.source)).toBe("evenkeel audit deployment/web -n shop --evictions");
+});
+
+test("a loss is asked for as a person does", () => {
+  const lost = { topologyKey: "zone", value: "a" };
+  expect(lossOf({ ...lost, unreachable: null })).toEqual(lost);
+  expect(lossOf({ ...lost, unreachable: true })).toEqual({ ...lost, unreachable: true });
 });

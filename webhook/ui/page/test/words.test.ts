@@ -3,46 +3,8 @@ import { quoted } from "../src/model/actions";
 import { escaped } from "../src/model/draw";
 import { skewScale } from "../src/model/skew";
 import { checkWords } from "../src/model/verdicts";
-import { whatIfBody, whatIfCommand } from "../src/model/whatif";
-import { workloadState } from "../src/model/fragment";
 import { age, printable } from "../src/model/words";
 import { labelsOf } from "../src/model/selectors";
-
-const NOW = { wanted: 6, placed: 4 };
-const STATE = workloadState({ kind: "Deployment.apps", namespace: "shop", name: "web" }, "what-if");
-
-test.each([
-  [null, [], {}],
-  [9, [], { replicas: 5 }],
-  [4, [], { replicas: 0 }],
-  [2, [], { scale: 2 }],
-  [2, [{ drain: "n1" }], { replicas: 0, actions: [{ drain: "n1" }] }],
-])("a what-if of %s replicas with 4 placed and %j", (replicas, actions, expected) => {
-  expect(whatIfBody("m", { replicas, actions, newNodes: false }, NOW, null)).toEqual({ manifest: "m", ...expected });
-});
-
-const SOURCE = { kind: "file", name: "my cluster.json", readAt: "", notes: [] } as const;
-
-test("nodes that come are those of the same file", () => {
-  const state = { ...STATE, actions: [{ drain: "n1" }], newNodes: true };
-  const autoscale = { name: "my groups.yaml", documents: [{ kind: "NodeGroups" }] };
-  const request = { simulate: whatIfBody("m", state, NOW, autoscale) };
-  expect(whatIfCommand(state, request, { source: { ...SOURCE, notes: [] }, autoscale })).toBe(
-    "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --drain n1 --autoscale 'my groups.yaml'",
-  );
-});
-
-test("the command is the one that answers the same", () => {
-  const state = {
-    ...STATE,
-    replicas: 9,
-    actions: [{ lose: { topologyKey: "topology.kubernetes.io/zone", value: "a" } }],
-  };
-  const request = { simulate: whatIfBody("m", state, NOW, null) };
-  expect(whatIfCommand(state, request, { source: { ...SOURCE, notes: [] }, autoscale: null })).toBe(
-    "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --replicas +5",
-  );
-});
 
 test("a shell takes every word as one", () => {
   expect(quoted("it's $(rm)")).toBe(`'it'\\''s $(rm)'`);

@@ -5,13 +5,16 @@ import {
   MOST_LABELS,
   MOST_TAINTS,
   TAINT_EFFECTS,
-  type NodeEvent,
   type AddedNodes,
   type NodeLabel,
   type SuggestedChange,
+  type Event as ScenarioEvent,
 } from "../api-types";
 import type { Cluster } from "./cluster";
 import { shortKey } from "./words";
+
+/** What happens to nodes. */
+export type NodeEvent = Omit<ScenarioEvent, "apply" | "remove" | "scale" | "restart" | "delete" | "evict" | "release">;
 
 /** Return an action as a link has it: its parts, joined by colons. */
 export function encodeAction(action: NodeEvent): string {
@@ -142,17 +145,19 @@ export function actionSentence(action: NodeEvent): string {
   return `${before}${name}${after}`;
 }
 
-/** Return the options of `evenkeel what-if` for an action. */
+/** Return the option of `evenkeel what-if` for an action; whether a domain is unreachable is said of all. */
 export function actionOptions(action: NodeEvent): string {
-  if (action.lose)
-    return `--lose ${quoted(`${action.lose.topologyKey}=${action.lose.value}`)}${action.lose.unreachable === true ? " --unreachable" : ""}`;
+  if (action.lose) {
+    const outage = action.lose.unreachable === true ? " --unreachable" : "";
+    return `--lose ${quoted(`${action.lose.topologyKey}=${action.lose.value}`)}${outage}`;
+  }
   if (action.drain !== undefined) return `--drain ${quoted(action.drain)}`;
   if (action.cordon !== undefined) return `--cordon ${quoted(action.cordon)}`;
+  if (action.uncordon !== undefined) return `--uncordon ${quoted(action.uncordon)}`;
   if (action.taint) {
     const { node, key, value, effect } = action.taint;
     return `--taint ${quoted(`${node} ${key}${value ? `=${value}` : ""}:${effect}`)}`;
   }
-  if (action.uncordon !== undefined) return `--uncordon ${quoted(action.uncordon)}`;
   if (action.untaint) {
     const { node, key, effect } = action.untaint;
     return `--taint ${quoted(`${node} ${key}${effect ? `:${effect}` : ""}-`)}`;

@@ -3,7 +3,8 @@
  *
  * A fragment comes from anyone: every part is bounded and checked, and what is not understood is left out and named.
  */
-import { MOST_ACTIONS, MOST_KEY, MOST_NAME, MOST_PODS, type NodeEvent } from "../api-types";
+import { MOST_ACTIONS, MOST_KEY, MOST_NAME, MOST_PODS } from "../api-types";
+import type { NodeEvent } from "./actions";
 import { decodeAction, encodeAction } from "./actions";
 
 /** The parts of a workload's page. */

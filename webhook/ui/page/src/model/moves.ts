@@ -1,5 +1,14 @@
 /** The cluster after what happens to its nodes in a what-if: where every pod is then, and which of them came from where. */
-import type { NodeEvent, ClusterMap, ClusterOutcome, LabelValues, NodeColumns } from "../api-types";
+import type {
+  ChangedNodes,
+  ClusterMap,
+  LabelValues,
+  MovedPods,
+  NodeColumns,
+  NodesOutcome,
+  PlayedWhatIf,
+} from "../api-types";
+import type { NodeEvent } from "./actions";
 import { Cluster } from "./cluster";
 
 /** Where a pod is that stays pending, in the columns of an answer and of the cluster. */
@@ -10,8 +19,8 @@ const WORKLOADS = 2 ** 24;
 const MOST_FLYING = 3_000;
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** What an answer says of nodes that are new or otherwise than before. */
-type ChangedParts = Pick<ClusterOutcome, "addedNodes" | "changedNodes">;
+const ZONE = "topology.kubernetes.io/zone";
+const NOTHING: MovedPods = { workload: [], origin: [], node: [] };
 
 /** A pod that moves: where its square was and is, as a node and a place among its pods. */
 export interface Flight {
@@ -43,32 +52,33 @@ export class Moves implements Motion {
   /** Pods that stay pending, the most first. */
   readonly stuck: readonly Stuck[];
 
-  constructor(before: Cluster, outcome: ClusterOutcome) {
-    const { workload, origin, node } = outcome.moved;
+  constructor(before: Cluster, { outcome, moved }: PlayedWhatIf) {
+    const [pods = NOTHING] = moved;
+    const { workload, origin, node } = pods;
     this.after = new Cluster(
       {
         ...before.map,
-        nodes: nodesAfter(before, outcome),
-        pods: podsAfter(before, outcome),
+        nodes: nodesAfter(before, outcome.nodes),
+        pods: podsAfter(before, pods),
       },
-      new Set(outcome.lostNodes),
+      new Set(outcome.nodes.lost.map((name) => before.positionOf(name))),
     );
     this.arrived = new Uint8Array(this.after.podWorkload.length);
     const left = new Map<number, number>();
     const stuck = new Map<number, number>();
     const flights: Flight[] = [];
     for (let at = 0; at < workload.length; at += 1) {
-      const [moved, target] = [workload[at] ?? -1, node[at] ?? PENDING];
-      if (target === PENDING) stuck.set(moved, (stuck.get(moved) ?? 0) + 1);
+      const [whose, target] = [workload[at] ?? -1, node[at] ?? PENDING];
+      if (target === PENDING) stuck.set(whose, (stuck.get(whose) ?? 0) + 1);
       if (target < PENDING) continue;
-      const to = target === PENDING ? null : ([target, this.arrive(target, moved)] as const);
+      const to = target === PENDING ? null : ([target, this.arrive(target, whose)] as const);
       // More are not seen to move.
       if (flights.length >= MOST_FLYING) continue;
       const from = origin[at] ?? 0;
-      const key = placeKey(from, moved);
+      const key = placeKey(from, whose);
       const gone = left.get(key) ?? 0;
       left.set(key, gone + 1);
-      flights.push({ workload: moved, from: [from, placeOf(before, from, moved) + gone], to });
+      flights.push({ workload: whose, from: [from, placeOf(before, from, whose) + gone], to });
     }
     this.flights = flights;
     this.stuck = [...stuck].map(([found, pods]) => ({ workload: found, pods })).sort((a, b) => b.pods - a.pods);
@@ -80,12 +90,12 @@ export class Moves implements Motion {
   }
 }
 
-const MADE = new WeakMap<ClusterOutcome, Moves>();
+const MADE = new WeakMap<PlayedWhatIf, Moves>();
 
 /** Return what an answer moves in its cluster, which is made once. */
-export function movesOf(before: Cluster, outcome: ClusterOutcome): Moves {
-  const found = MADE.get(outcome) ?? new Moves(before, outcome);
-  MADE.set(outcome, found);
+export function movesOf(before: Cluster, played: PlayedWhatIf): Moves {
+  const found = MADE.get(played) ?? new Moves(before, played);
+  MADE.set(played, found);
   return found;
 }
 
@@ -148,7 +158,7 @@ function take(cluster: Cluster, node: number, workload: number, taken: Uint8Arra
 }
 
 /** Return where the pods are once some have moved. */
-function podsAfter(before: Cluster, { moved }: ClusterOutcome): ClusterMap["pods"] {
+function podsAfter(before: Cluster, moved: MovedPods): ClusterMap["pods"] {
   const { node, workload } = before.map.pods;
   const nodes = node.slice();
   // Those without a node come first.
@@ -169,9 +179,18 @@ function podsAfter(before: Cluster, { moved }: ClusterOutcome): ClusterMap["pods
   };
 }
 
-/** Return the nodes once things happened to them. */
-export function nodesAfter(before: Cluster, { addedNodes, changedNodes }: ChangedParts): NodeColumns {
+/** Return the nodes once things happened to them: new ones behind the others. */
+export function nodesAfter(before: Cluster, { created, added: scaled, changed }: NodesOutcome): NodeColumns {
   const { nodes } = before.map;
+  const addedNodes = [...created, ...scaled.map(({ name }) => name)];
+  // Of a node that an autoscaler adds the zone is known.
+  const coming = scaled.map(({ name, zone }): ChangedNodes => ({
+    names: [name],
+    cordoned: false,
+    taints: [],
+    labels: zone === "" ? {} : { [ZONE]: zone },
+  }));
+  const changedNodes = [...changed, ...coming];
   if (changedNodes.length === 0) return nodes;
   const taints = { values: [...nodes.taints.values], of: [...nodes.taints.of] };
   const cordoned = new Set(nodes.cordoned);
@@ -211,10 +230,4 @@ function grown({ values, of }: LabelValues): LabelValues & { find: (value: strin
     return found;
   };
   return { ...copied, find };
-}
-
-/** Return which of two outcomes is worse, by the server's rank: negative for the first, positive for the second. */
-export function compareDamage({ rank: a }: ClusterOutcome, { rank: b }: ClusterOutcome): number {
-  const other = a.findIndex((value, at) => value !== b[at]);
-  return other < 0 ? 0 : (a[other] ?? 0) - (b[other] ?? 0);
 }

@@ -14,7 +14,7 @@ import { count, number, shortKey } from "./words";
 
 export type Cause = Verdict["cause"];
 
-/** A cause as a badge has it. */
+/** A cause as a badge has it, the worst first. */
 export const CAUSES: Record<Cause, string> = {
   refused: "refused",
   down: "none runs",
@@ -40,6 +40,13 @@ export const CAUSES: Record<Cause, string> = {
 export function toneOf({ value, cause }: Pick<Verdict, "value" | "cause">): Tone {
   if (value === null) return "unknown";
   return value ? (cause === "fits" ? "good" : "warning") : "error";
+}
+
+const RANKS = Object.keys(CAUSES);
+
+/** Return which of two verdicts is worse: negative for the first, positive for the second. */
+export function compareVerdicts(first: Verdict, second: Verdict): number {
+  return RANKS.indexOf(first.cause) - RANKS.indexOf(second.cause);
 }
 
 /** Return a clause as a sentence; a name at its beginning stays as it is. */
@@ -141,7 +148,7 @@ const DID: Record<Step["did"], (pod: string, node: string) => string> = {
   evicted: (pod, node) => `${pod} is evicted from ${node}`,
   notEvicted: (pod) => `${pod} may not be evicted`,
   notRecreated: (pod) => `${pod} is gone: nothing creates it again`,
-  lost: (_, node) => `node ${node} is lost`,
+  lost: (pod, node) => (pod === "" ? `node ${node} is lost` : `${pod} is lost with ${node}`),
   cordoned: (_, node) => `node ${node} is cordoned`,
   changed: (_, node) => `node ${node} is changed`,
   added: (_, node) => `node ${node} is added`,

@@ -1,6 +1,5 @@
 /** The pods of one workload node by node: as they run, after a what-if, and after each step of a rollout. */
-import type { SimulateAnswer, TracedStep, WorkloadPod } from "../api-types";
-import { isBound } from "./whatif";
+import type { PlayedWhatIf, Step, WorkloadPod } from "../api-types";
 
 /** A pod of the workload. */
 export interface OwnPod {
@@ -34,28 +33,43 @@ export function runningPods(running: Running, missing: number): OwnPods {
   return { pods: [...pods, ...waiting], gone: [] };
 }
 
-/** Return the pods after a step of a course; 0 is the start. */
-export function podsAtStep(trace: readonly TracedStep[], running: Running, step: number): OwnPods {
-  const pods = new Map<string, OwnPod>();
-  for (const found of trace)
-    if (!found.new && (found.action === "deleted" || found.action === "evicted"))
-      pods.set(found.pod, { name: found.pod, node: found.node, old: true, from: null });
-  for (const { name, node } of running) pods.set(name, { name, node, old: true, from: null });
-  const gone: string[] = [];
-  trace.slice(0, step).forEach((found, at) => {
-    const last = at + 1 === step;
-    if (found.action === "deleted" || found.action === "evicted") {
-      pods.delete(found.pod);
-      if (last && found.node !== null) gone.push(found.node);
-    } else
-      pods.set(found.pod, {
-        name: found.pod,
-        node: found.node,
-        old: !found.new,
-        from: last && found.node !== null ? "" : null,
-      });
-  });
-  return { pods: [...pods.values()], gone };
+/** Return the steps of an answer that are of the workload's own pods. */
+export function ownSteps({ outcome, own }: PlayedWhatIf): Step[] {
+  return (own?.steps ?? []).flatMap((at) => outcome.steps[at] ?? []);
+}
+
+/** Return the workload's pods before anything happens, by name; those of a rollout are old ones. */
+export function podsAtStart(steps: readonly Step[], running: Running, waiting: readonly string[]): Map<string, OwnPod> {
+  const old = steps.some((step) => step.new !== null);
+  const all = [...running, ...waiting.map((name) => ({ name, node: null }))];
+  return new Map(all.map(({ name, node }) => [name, { name, node, old, from: null }]));
+}
+
+/** Let a step happen to the pods. */
+export function advance(pods: Map<string, OwnPod>, { did, pod, node, new: fresh }: Step): void {
+  const name = nameOf(pod);
+  const old = fresh === null ? (pods.get(name)?.old ?? false) : !fresh;
+  if (did === "deleted" || did === "notRecreated") pods.delete(name);
+  // What loses its node is replaced, and where that goes is a step of its own.
+  else if (did !== "notEvicted") pods.set(name, { name, node: did === "bound" ? node : null, old, from: null });
+}
+
+/** Return the pods after so many steps; 0 is the start. */
+export function podsAtStep(steps: readonly Step[], running: Running, waiting: readonly string[], at: number): OwnPods {
+  const pods = podsAtStart(steps, running, waiting);
+  for (const step of steps.slice(0, Math.max(0, at - 1))) advance(pods, step);
+  const last = steps[at - 1];
+  if (!last) return { pods: [...pods.values()], gone: [] };
+  const left = pods.get(nameOf(last.pod))?.node ?? null;
+  advance(pods, last);
+  const moved = pods.get(nameOf(last.pod));
+  if (moved && last.did === "bound") pods.set(moved.name, { ...moved, from: "" });
+  return { pods: [...pods.values()], gone: left !== null && (moved?.node ?? null) === null ? [left] : [] };
+}
+
+/** Return the name of a pod without its namespace. */
+export function nameOf(pod: string | null): string {
+  return pod?.slice(pod.indexOf("/") + 1) ?? "";
 }
 
 /** Pods by the name of their node. */
@@ -75,54 +89,38 @@ export function held({ pods, gone }: OwnPods): Held {
   return found;
 }
 
-/** Return the most squares that each node has before or after any step of a course. */
-export function mostHeld(trace: readonly TracedStep[], running: Running): Held {
-  const now = new Map(held(podsAtStep(trace, running, 0)));
+/** Return the most squares that each node has before or after any step. */
+export function mostHeld(steps: readonly Step[], running: Running, waiting: readonly string[]): Held {
+  const pods = podsAtStart(steps, running, waiting);
+  const now = new Map(held({ pods: [...pods.values()], gone: [] }));
   const most = new Map(now);
-  const places = new Map(podsAtStep(trace, running, 0).pods.map(({ name, node }) => [name, node]));
-  for (const { pod, node, action } of trace) {
-    const before = places.get(pod);
-    if (before) now.set(before, (now.get(before) ?? 0) - 1);
-    const after = action === "deleted" || action === "evicted" ? null : node;
-    places.set(pod, after);
+  for (const step of steps) {
+    const [name, add] = [nameOf(step.pod), (node: string, by: number) => now.set(node, (now.get(node) ?? 0) + by)];
+    const before = pods.get(name)?.node ?? null;
+    advance(pods, step);
+    const after = pods.get(name)?.node ?? null;
+    if (before !== null) add(before, -1);
     if (after === null) continue;
-    now.set(after, (now.get(after) ?? 0) + 1);
+    add(after, 1);
     most.set(after, Math.max(most.get(after) ?? 0, now.get(after) ?? 0));
   }
   return most;
 }
 
-/** Return the pods after a what-if; null where they are not those that the answer counts: not each is listed. */
-export function podsAfter(answer: SimulateAnswer, running: Running): OwnPods | null {
-  const found = answer.rollout ? podsAfterSteps(answer.rollout.likely, running) : podsAfterLoss(answer, running);
-  const placed = found.pods.filter(({ node }) => node !== null).length;
-  return placed === (answer.ends?.running ?? placed) ? found : null;
-}
-
-function podsAfterSteps({ trace }: { trace: readonly TracedStep[] }, running: Running): OwnPods {
-  const { pods } = podsAtStep(trace, running, trace.length);
-  const before = new Set(running.map(({ node }) => node));
-  // Of a rollout as a whole every pod is new, and what is old has stayed.
-  const came = pods.map((pod): OwnPod => ({ ...pod, old: false, from: pod.old || pod.node === null ? null : "" }));
-  const now = new Set(came.map(({ node }) => node));
-  return { pods: came, gone: [...before].filter((node) => !now.has(node)) };
-}
-
-function podsAfterLoss(answer: SimulateAnswer, running: Running): OwnPods {
-  const moved = [...(answer.whatIf?.displaced ?? []), ...answer.evicted].filter(({ own }) => own);
-  const left = new Set(moved.map(({ name }) => name));
-  const stayed = running
-    .filter(({ name }) => !left.has(name))
-    .map(({ name, node }): OwnPod => ({ name, node, old: false, from: null }));
-  const others = moved
-    .filter(({ outcome }) => outcome !== "notRecreated")
-    .map(({ name, node, lostNode }): OwnPod => ({ name, node: node ?? null, old: false, from: lostNode }));
-  const added = answer.steps.map((step): OwnPod => {
-    const node = isBound(step) ? step.node : null;
-    return { name: step.name, node, old: false, from: node === null ? null : "" };
+/** Return the pods at the end, each with where it came from; null where they are not those that are counted. */
+export function podsAfter(answer: PlayedWhatIf, running: Running, counted: number): OwnPods | null {
+  const steps = ownSteps(answer);
+  const { pods } = podsAtStep(steps, running, answer.own?.waiting ?? [], steps.length);
+  if (pods.filter(({ node }) => node !== null).length !== counted) return null;
+  const before = new Map(running.map(({ name, node }) => [name, node]));
+  const replaced = steps.some((step) => step.new !== null);
+  const came = pods.map((pod): OwnPod => {
+    const was = before.get(pod.name);
+    const from = pod.node === null || was === pod.node ? null : (was ?? "");
+    return { ...pod, old: replaced && pod.old, from };
   });
-  return {
-    pods: [...stayed, ...others, ...added],
-    gone: others.flatMap(({ node, from }) => (node === null && from !== null ? [from] : [])),
-  };
+  const now = new Set(came.map(({ name }) => name));
+  const gone = running.flatMap(({ name, node }) => (now.has(name) ? [] : [node]));
+  const lost = came.flatMap(({ name, node }) => (node === null ? (before.get(name) ?? []) : []));
+  return { pods: came, gone: [...gone, ...lost] };
 }

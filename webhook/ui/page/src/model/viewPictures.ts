@@ -1,8 +1,9 @@
 /** The rows of the pictures of views: workloads, pending pods, nodes, and two scenarios. */
-import type { AuditedEntry, ClusterOutcome, PendingGroup, ScoreAnswer } from "../api-types";
+import type { AuditedEntry, Outcome, PendingGroup, ScoreAnswer, WorkloadOutcome } from "../api-types";
 import type { Cluster } from "./cluster";
 import { calmWord, missingOf, riskLabel } from "./risk";
-import { comparedWorkloads, damageWords, type Fate } from "./scenarios";
+import { CAUSES, toneOf } from "./outcome";
+import { comparedWorkloads } from "./scenarios";
 import type { CellLine, PicturedTable } from "./tablePicture";
 import { checkWords, listNodes } from "./verdicts";
 import { count, number, sentence, shortKey, shortKind } from "./words";
@@ -111,18 +112,16 @@ export function nodeTable(score: ScoreAnswer): PicturedTable {
 }
 
 /** Return the workloads that lose pods in either of two scenarios. */
-export function scenarioTable(
-  names: readonly [string, string],
-  first: ClusterOutcome,
-  second: ClusterOutcome,
-): PicturedTable {
-  const fate = (found: Fate | null): CellLine[] =>
-    found
-      ? [
-          damageWords(found),
-          { text: `${number(found.found.runningInTheEnd)} of ${number(found.found.runningBefore)} run` },
-        ]
-      : [{ text: "loses no pod" }];
+export function scenarioTable(names: readonly [string, string], first: Outcome, second: Outcome): PicturedTable {
+  const fate = (found: WorkloadOutcome | null): CellLine[] => {
+    const [verdict] = found?.verdicts ?? [];
+    if (!found || !verdict) return [{ text: "loses no pod" }];
+    const tone = toneOf(verdict);
+    return [
+      { text: CAUSES[verdict.cause], tone: tone === "unknown" ? "warning" : tone },
+      { text: `${number(found.after)} of ${number(found.before)} run` },
+    ];
+  };
   const rows = comparedWorkloads(first, second).map(({ key, first: a, second: b }) => [named(key), fate(a), fate(b)]);
   const columns = [
     { title: "Workload", width: 260 },

@@ -1,5 +1,5 @@
 /** Numbers and names of the API in words; no markup. */
-import type { DomainChange } from "../api-types";
+import type { ConstraintOutcome } from "../api-types";
 
 const NUMBERS = new Intl.NumberFormat("en");
 
@@ -13,7 +13,7 @@ export function count(value: number, noun: string, plural = `${noun}s`): string 
   return `${number(value)} ${value === 1 ? noun : plural}`;
 }
 
-const ORIGINS: Record<DomainChange["origin"], string> = {
+const ORIGINS: Record<ConstraintOutcome["origin"], string> = {
   pod: "the workload's own",
   policy: "a SpreadPolicy's default",
   "scheduler-list": "the scheduler's configured default",
@@ -21,7 +21,7 @@ const ORIGINS: Record<DomainChange["origin"], string> = {
 };
 
 /** Return whose a constraint is. */
-export function origin(value: DomainChange["origin"]): string {
+export function origin(value: ConstraintOutcome["origin"]): string {
   return ORIGINS[value];
 }
 

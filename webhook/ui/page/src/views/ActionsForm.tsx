@@ -1,14 +1,7 @@
 /** What happens to nodes in a what-if: a list, and a form that adds to it. */
 import { useId, useMemo, useState } from "preact/hooks";
-import {
-  MOST_ACTIONS,
-  MOST_ADDED,
-  MOST_KEY,
-  MOST_NAME,
-  TAINT_EFFECTS,
-  type NodeEvent,
-  type TaintedNode,
-} from "../api-types";
+import { MOST_ACTIONS, MOST_ADDED, MOST_KEY, MOST_NAME, TAINT_EFFECTS, type TaintedNode } from "../api-types";
+import type { NodeEvent } from "../model/actions";
 import { actionWords } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { printable } from "../model/words";

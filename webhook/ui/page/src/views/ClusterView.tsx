@@ -1,16 +1,20 @@
 /** The whole cluster: domains as rows, nodes in them, pods as squares in the color of their workload. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { NodeEvent } from "../api-types";
+
+import type { NodeEvent } from "../model/actions";
 import type { Client } from "../client";
+import { actionSentence } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { type ClusterState, type ColorBy, type PageState } from "../model/fragment";
 import { layOut, pitchFor } from "../model/layout";
 import { mapPicture } from "../model/mapPicture";
 import { movesOf } from "../model/moves";
+import { asSentence } from "../model/outcome";
 import type { Picture } from "../model/picture";
 import { differenceWords, scenarioName } from "../model/scenarios";
 import { tablePicture } from "../model/tablePicture";
 import { clusterWords, scenarioTable } from "../model/viewPictures";
+import { askOfCluster, whatIfCommand } from "../model/whatif";
 import { count, number, printable, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
 import { Menu } from "../parts/Menu";
@@ -19,13 +23,13 @@ import { Empty, Failure, Limits, Notice } from "../parts/text";
 import { useTheme } from "../parts/theme";
 import type { Audit } from "./audit";
 import { ClusterCanvas } from "./ClusterCanvas";
-import { Damaged, Tray } from "./ClusterOutcomeView";
 import { largestOf, Legend, legendOf } from "./ClusterLegend";
 import { DisruptionPanel, WHAT_IF } from "./DisruptionPanel";
 import { DomainPanel } from "./DomainPanel";
 import { NodePanel } from "./NodePanel";
 import { NodesTable } from "./NodesTable";
-import { useDisruption } from "./disruptions";
+import { OutcomeView, waysOf } from "./OutcomeView";
+import { usePlayed } from "./played";
 import { ProblemsNow } from "./ProblemsNow";
 import { pictureChoices, useSaveView } from "./SaveView";
 import { Scenarios } from "./Scenarios";
@@ -40,15 +44,21 @@ interface Props {
   go: (state: PageState, replace?: boolean, stays?: boolean) => void;
 }
 
-const NONE: readonly NodeEvent[] = [];
-
 export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
   const { actions } = state;
   const [cancelled, setCancelled] = useState<string | null>(null);
-  const shown = useDisruption(client, now, actions, cancelled);
-  const kept = useDisruption(client, now, state.kept?.actions ?? NONE);
-  const { key, data: outcome, error, loading } = shown;
-  const moves = useMemo(() => (outcome ? movesOf(now, outcome) : null), [now, outcome]);
+  const { autoscale } = now.map;
+  const asked = actions.length ? askOfCluster(actions, autoscale) : null;
+  const shown = usePlayed(client, now, asked, cancelled);
+  const keptActions = state.kept?.actions ?? [];
+  const kept = usePlayed(client, now, keptActions.length ? askOfCluster(keptActions, autoscale) : null);
+  const { key, error, loading } = shown;
+  // What is on its way is answered for other actions.
+  const played = loading ? null : shown.data;
+  const outcome = played?.outcome ?? null;
+  const command = asked ? whatIfCommand(asked, null, now.map) : "";
+  const happens = actions.map(actionSentence).join(", ");
+  const moves = useMemo(() => (played ? movesOf(now, played) : null), [now, played]);
   const cluster = moves?.after ?? now;
   const [row, setRow] = useState(-1);
   const node = state.node === null ? -1 : now.names.indexOf(state.node);
@@ -110,21 +120,21 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
         flying: [],
         cursor: -1,
       },
-      outcome ? `What if: ${outcome.what}` : `Pods by ${rows}`,
-      outcome ? [outcome.verdict, ...about, AFTERWARDS] : about,
+      outcome ? `What if: ${happens}` : `Pods by ${rows}`,
+      outcome ? [asSentence(outcome.verdict.sentence), ...about, AFTERWARDS] : about,
       legendOf(cluster, largestOf(now), colors, colorOf, highlight),
     );
   };
 
-  const other = kept.data;
+  const other = kept.data?.outcome;
   const compared =
     outcome && other && state.kept
       ? (): Picture => {
           const names = [scenarioName(state.kept ?? state), scenarioName(state)] as const;
           const about = [
             differenceWords(names, other, outcome),
-            `${names[0]}: ${other.verdict}`,
-            `${names[1]}: ${outcome.verdict}`,
+            `${names[0]}: ${asSentence(other.verdict.sentence)}`,
+            `${names[1]}: ${asSentence(outcome.verdict.sentence)}`,
             clusterWords(now),
           ];
           return tablePicture("Two scenarios", about, scenarioTable(names, other, outcome), theme);
@@ -229,8 +239,8 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
               disabled: !client.served || loading || kept.loading,
               act: () => {
                 const title = outcome ? scenarioName(state) : "Cluster";
-                const words = { title, action: outcome?.what ?? "", verdict: outcome?.verdict ?? "" };
-                view.save({ ...words, command: outcome?.command ?? "" }, state, audit);
+                const verdict = outcome ? asSentence(outcome.verdict.sentence) : "";
+                view.save({ title, action: happens, verdict, command }, state, audit);
               },
             },
             ...pictureChoices(fileName("cluster", shortKey(rows)), mapAsPicture, guarded),
@@ -304,20 +314,24 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           />
         )}
       </div>
-      {outcome && moves && <Tray {...{ cluster, colorOf, outcome, moves, go }} />}
       <p class="quiet map-hint">
         A square is a pod. Click one to highlight its workload, the space around them to open the node, the name of a
         row to open the domain. A dashed outline is a node that is cordoned (with a line across), tainted (with a line
         at a corner) or not ready.{moves && ` ${AFTERWARDS}`}
       </p>
       {outcome && (
-        <Damaged outcome={outcome} go={go}>
-          {outcome.command !== "" && (
+        <>
+          <OutcomeView
+            outcome={outcome}
+            headed={false}
+            ways={waysOf(go, (lost) => ({ ...state, actions: [{ lose: lost }] }))}
+          />
+          {command !== "" && (
             <div class="command">
-              The same in a terminal: <Command text={outcome.command} testId="cluster-command" />
+              The same in a terminal: <Command text={command} testId="cluster-command" />
             </div>
           )}
-        </Damaged>
+        </>
       )}
       <Limits title="What the map leaves out" items={leftOut(now)} />
     </>

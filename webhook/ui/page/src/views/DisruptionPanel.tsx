@@ -1,5 +1,6 @@
 /** What happens to nodes of the whole cluster: the list, what is gone at once, and the answer once it is there. */
-import type { NodeEvent, ClusterOutcome } from "../api-types";
+import type { Outcome } from "../api-types";
+import type { NodeEvent } from "../model/actions";
 import type { RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import type { ClusterState, PageState } from "../model/fragment";
@@ -7,7 +8,7 @@ import { touched } from "../model/moves";
 import { count } from "../model/words";
 import { Failure, Waiting } from "../parts/text";
 import { ActionsForm } from "./ActionsForm";
-import { Verdict } from "./ClusterOutcomeView";
+import { Headline } from "./OutcomeView";
 import { ScenarioName } from "./Scenarios";
 
 interface Props {
@@ -15,7 +16,7 @@ interface Props {
   go: (state: PageState) => void;
   cluster: Cluster;
   actions: readonly NodeEvent[];
-  outcome: ClusterOutcome | null;
+  outcome: Outcome | null;
   error: RequestError | null;
   loading: boolean;
   /** Whether the person ended the work. */
@@ -48,7 +49,7 @@ export function DisruptionPanel(props: Props) {
               </button>
             </p>
           )}
-          {outcome && !loading && state.kept === null && <Verdict outcome={outcome} />}
+          {outcome && !loading && state.kept === null && <Headline outcome={outcome} about={null} />}
         </div>
       )}
       <div class="disruption-bar">

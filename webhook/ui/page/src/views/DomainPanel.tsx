@@ -1,6 +1,7 @@
 /** One domain of the map: its nodes, what runs there, and what if it were lost. */
 import { useEffect, useRef } from "preact/hooks";
-import type { NodeEvent } from "../api-types";
+
+import type { NodeEvent } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";
 import type { Domain } from "../model/layout";

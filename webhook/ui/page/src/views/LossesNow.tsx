@@ -1,17 +1,14 @@
-/** What the loss of each domain would do to the whole cluster, the worst first: found out one after another. */
-import { useEffect, useState } from "preact/hooks";
-import type { ClusterOutcome, LostDomain } from "../api-types";
-import type { Client, RequestError } from "../client";
+/** What the loss of each domain would do: a matrix of workloads and domains, which leads to each loss. */
+import { useState } from "preact/hooks";
+import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import type { PageState } from "../model/fragment";
 import type { Domain } from "../model/layout";
-import { compareDamage } from "../model/moves";
-import { count, domainWords, number, shortKey } from "../model/words";
-import { Link } from "../parts/Link";
-import { asRequestError, useShown } from "../parts/request";
-import { Badge, Failure, Name } from "../parts/text";
-import { verdictTone } from "./ClusterOutcomeView";
-import { disrupt } from "./disruptions";
+import { askOfCluster } from "../model/whatif";
+import { number, shortKey } from "../model/words";
+import { Failure, Waiting } from "../parts/text";
+import { Headline, type Ways } from "./OutcomeView";
+import { LossMatrix } from "./LossMatrix";
+import { usePlayed } from "./played";
 
 interface Props {
   client: Client;
@@ -21,88 +18,40 @@ interface Props {
   /** Whether lost nodes stay in the API, as in an outage. */
   outage: boolean;
   onOutage: (outage: boolean) => void;
-  /** Returns the page that shows a loss. */
-  link: (lose: LostDomain) => PageState;
-  go: (state: PageState) => void;
+  ways: Ways;
 }
 
 /** Pods and domains up to which nobody has to ask for it: the answer is there in a second or two. */
 const QUICK_PODS = 5_000;
-const QUICK_DOMAINS = 8;
+const QUICK_DOMAINS = 40;
 
-interface Known {
-  losses: ReadonlyMap<string, ClusterOutcome>;
-  error: RequestError | null;
-}
-
-const NONE: Known = { losses: new Map(), error: null };
-/** What is known of a cluster by topology key: the page is left and comes back. */
-const KNOWN = new WeakMap<Cluster, Map<string, Known>>();
-
-export function LossesNow({ client, cluster, rows, domains, outage, onOutage, link, go }: Props) {
-  const lost = (value: string): LostDomain => ({
-    topologyKey: rows,
-    value,
+export function LossesNow({ client, cluster, rows, domains, outage, onOutage, ways }: Props) {
+  const { autoscale } = cluster.map;
+  const body = {
+    ...askOfCluster([], autoscale),
+    each: rows,
     ...(outage ? { unreachable: true } : {}),
-  });
-  const all = domains.flatMap(({ name }) => (name === null ? [] : [name]));
-  // A file has those that it was written with.
-  const named = all.filter((value) => client.answers({ actions: [{ lose: lost(value) }] }));
-  const quick = !client.served || (cluster.podCount <= QUICK_PODS && named.length <= QUICK_DOMAINS);
+  };
+  const named = domains.filter(({ name }) => name !== null).length;
+  const kind = JSON.stringify(body);
   const [asked, setAsked] = useState("");
-  const kind = `${rows} ${outage ? "outage" : "loss"}`;
-  const [known, setKnown] = useState({ kind, ...(KNOWN.get(cluster)?.get(kind) ?? NONE) });
-  const { losses, error } = known.kind === kind ? known : NONE;
-  const wanted = quick || asked === kind;
-  useEffect(() => {
-    const kept = KNOWN.get(cluster) ?? new Map<string, Known>();
-    KNOWN.set(cluster, kept);
-    const found = new Map(kept.get(kind)?.losses);
-    const tell = (failed: RequestError | null): void => {
-      kept.set(kind, { losses: new Map(found), error: failed });
-      setKnown({ kind, losses: new Map(found), error: failed });
-    };
-    tell(null);
-    if (!wanted) return;
-    const controller = new AbortController();
-    const ask = async (): Promise<void> => {
-      for (const value of named) {
-        if (found.has(value)) continue;
-        found.set(value, await disrupt(client, cluster, [{ lose: lost(value) }], controller.signal));
-        tell(null);
-      }
-    };
-    ask().catch((failure: unknown) => {
-      if (!controller.signal.aborted) tell(asRequestError(failure));
-    });
-    return () => {
-      controller.abort();
-    };
-    // The names follow from the cluster and the rows.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [client, cluster, kind, wanted]);
-  useShown([...losses.values()]);
-  if (all.length < 2 || (!client.served && named.length === 0)) return null;
-  const left = named.length - losses.size;
+  const quick = cluster.podCount <= QUICK_PODS && named <= QUICK_DOMAINS;
+  const wanted = client.served ? quick || asked === kind : client.answers(body);
+  const { data, error, loading } = usePlayed(client, cluster, named > 1 && wanted ? body : null);
+  if (named < 2 || (!client.served && !wanted)) return null;
   return (
     <section class="panel" aria-labelledby="losses-now" data-testid="losses">
       <h2 id="losses-now">
         If one {shortKey(rows)} is {outage ? "unreachable" : "lost"}
       </h2>
-      <ol class="plain">
-        {[...losses]
-          .sort(([, a], [, b]) => compareDamage(a, b))
-          .map(([value, outcome]) => (
-            <li key={value} data-testid="loss">
-              <Badge tone={verdictTone(outcome)}>
-                {shortKey(rows)} <Name>{domainWords(value)}</Name>
-              </Badge>{" "}
-              <Link to={link(lost(value))} go={go} testId="landing-loss">
-                <Name>{outcome.verdict}</Name>
-              </Link>
-            </li>
-          ))}
-      </ol>
+      {data && !loading && (
+        <>
+          <Headline outcome={data.outcome} about={null} />
+          <LossMatrix outcome={data.outcome} ways={ways} />
+        </>
+      )}
+      {error && <Failure error={error} />}
+      {loading && <Waiting>Losing each of {number(named)} in turn…</Waiting>}
       {client.served && (
         <label>
           <input
@@ -116,17 +65,6 @@ export function LossesNow({ client, cluster, rows, domains, outage, onOutage, li
           Lost nodes stay in the API, unreachable, as in an outage
         </label>
       )}
-      {named.length < all.length && (
-        <p class="quiet">
-          This file has {number(named.length)} of {count(all.length, "loss", "losses")}.
-        </p>
-      )}
-      {error && <Failure error={error} />}
-      {left > 0 && wanted && error === null && (
-        <p class="quiet" role="status">
-          {number(losses.size)} of {count(named.length, "loss", "losses")} tried so far…
-        </p>
-      )}
       {!wanted && (
         <button
           data-testid="try-losses"
@@ -134,7 +72,7 @@ export function LossesNow({ client, cluster, rows, domains, outage, onOutage, li
             setAsked(kind);
           }}
         >
-          Lose each of {number(named.length)} in turn
+          Lose each of {number(named)} in turn
         </button>
       )}
     </section>

@@ -1,6 +1,7 @@
 /** One node: what it is, what is left on it, and its pods. */
 import { useEffect, useRef } from "preact/hooks";
-import { TAINT_EFFECTS, type NodeEvent } from "../api-types";
+import { TAINT_EFFECTS } from "../api-types";
+import type { NodeEvent } from "../model/actions";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";

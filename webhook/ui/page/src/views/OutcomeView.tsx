@@ -9,14 +9,15 @@ import type {
   WorkloadOutcome,
   WorkloadRef,
 } from "../api-types";
-import type { PageState } from "../model/fragment";
+import { workloadState, type PageState } from "../model/fragment";
 import { asSentence, CAUSES, changeWords, isSame, nodeWords, stepWords, toneOf, waysWords } from "../model/outcome";
 import { minimumOf } from "../model/skew";
+import { lossOf } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { EditedField } from "../parts/EditedField";
 import { Link } from "../parts/Link";
-import { Badge, Limits, Name, Notice, Title } from "../parts/text";
+import { Badge, Name, Notice, Title } from "../parts/text";
 import { LossMatrix } from "./LossMatrix";
 import { SurvivalRows } from "./SurvivalRows";
 
@@ -33,16 +34,25 @@ export interface Ways {
   onTry: (change: HelpfulChange) => (() => void) | null;
 }
 
+/** Return where an outcome leads to that is about everybody. */
+export function waysOf(go: Ways["go"], ofLoss: Ways["ofLoss"]): Ways {
+  return {
+    go,
+    ofLoss,
+    ofWorkload: (ref, lost) =>
+      lost ? { ...workloadState(ref, "what-if"), actions: [{ lose: lossOf(lost) }] } : workloadState(ref),
+    onTry: () => null,
+  };
+}
+
 interface Props {
   outcome: Outcome;
   /** Null in a report, which leads nowhere. */
   ways: Ways | null;
   /** The workload that it is about; null for everybody. */
   focus?: WorkloadRef | null;
-  /** The pods on the nodes, or the steps on them, which stand below the verdict. */
-  children?: ComponentChildren;
-  /** Whether the steps are shown elsewhere. */
-  played?: boolean;
+  /** Whether it begins with the verdict, which may stand elsewhere. */
+  headed?: boolean;
 }
 
 /** Rows of a table at first, and verdicts below the first. */
@@ -50,26 +60,98 @@ export const MOST_LISTED = 200;
 const MOST_FURTHER = 3;
 const MOST_STEPS = 200;
 
-export function OutcomeView({ outcome, focus = null, children, played = false, ways }: Props) {
-  const { workloads } = outcome;
-  const [only] = workloads.length === 1 ? workloads : workloads.filter((found) => focus && isSame(found, focus));
+/** All of an outcome, with the pods on the nodes behind its summary. */
+export function OutcomeView({ children, ...props }: Props & { children?: ComponentChildren }) {
   return (
     <div class="stack outcome" data-testid="outcome">
-      <Headline outcome={outcome} about={only ?? null} />
+      <OutcomeSummary {...props} />
       {children}
+      <OutcomeDetails {...props} />
+    </div>
+  );
+}
+
+/** Return the workload that an outcome is about; null for several. */
+function aboutOf({ workloads }: Outcome, focus: WorkloadRef | null): WorkloadOutcome | null {
+  const found = focus ? workloads.find((one) => isSame(one, focus)) : workloads.length === 1 ? workloads[0] : null;
+  return found ?? null;
+}
+
+/** The verdict, how many pods run, and what is left if a domain goes. */
+export function OutcomeSummary({ outcome, focus = null, headed = true, ways }: Props) {
+  const about = aboutOf(outcome, focus);
+  return (
+    <>
+      {headed && <Headline {...{ outcome, about }} />}
       {outcome.outcomes.length > 0 ? (
         <LossMatrix {...{ outcome, ways }} />
       ) : (
-        <Workloads {...{ outcome, focus, ways }} />
+        <>
+          <Workloads {...{ outcome, about, ways }} />
+          {about && <SurvivalRows workload={about} />}
+        </>
       )}
+    </>
+  );
+}
+
+/** What is behind it: constraints, budgets, nodes, steps, what would help and what was assumed. */
+export function OutcomeDetails({ outcome, focus = null, ways }: Props) {
+  const { workloads } = outcome;
+  const about = outcome.outcomes.length > 0 ? null : aboutOf(outcome, focus);
+  return (
+    <>
+      <Waiting workloads={workloads} />
       <Nodes outcome={outcome} />
       <Budgets workloads={workloads} />
-      {only && outcome.outcomes.length === 0 && <Details workload={only} />}
+      {about && about.constraints.length > 0 && (
+        <section class="stack" aria-label="Constraints">
+          <h2>Constraints</h2>
+          {about.constraints.map((constraint, at) => (
+            <Constraint key={at} {...{ constraint, at }} pending={about.pending} />
+          ))}
+        </section>
+      )}
       <Releases workloads={workloads} />
       <Helpful {...{ outcome, ways }} />
-      {!played && <Steps outcome={outcome} />}
+      <Steps outcome={outcome} />
       <Basis outcome={outcome} />
-    </div>
+    </>
+  );
+}
+
+/** Why pods get no node, by reason. */
+function Waiting({ workloads }: { workloads: readonly WorkloadOutcome[] }) {
+  const reasons = new Map<string, WorkloadOutcome[]>();
+  for (const found of workloads) {
+    if (found.pending === 0) continue;
+    const message = found.verdicts.find((verdict) => verdict.message !== "")?.message ?? "";
+    reasons.set(message, [...(reasons.get(message) ?? []), found]);
+  }
+  if (reasons.size === 0) return null;
+  const pods = workloads.reduce((sum, { pending }) => sum + pending, 0);
+  return (
+    <section class="panel tray" aria-label="Pods that fit nowhere" data-testid="tray">
+      <h2>
+        {count(pods, "pod")} that {pods === 1 ? "fits" : "fit"} nowhere
+      </h2>
+      <ul class="plain">
+        {[...reasons].map(([message, found]) => (
+          <li key={message}>
+            {found.slice(0, MOST_LISTED).map((one) => (
+              <p key={`${one.kind}/${one.namespace}/${one.name}`} data-testid="stuck">
+                <strong>{number(one.pending)}</strong> <Title {...one} />
+              </p>
+            ))}
+            {message !== "" && (
+              <span class="why">
+                <Name>{message}</Name>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -118,9 +200,11 @@ export function Headline({ outcome, about }: { outcome: Outcome; about: Workload
     ({ cause, sentence }) => cause !== "fits" && sentence !== verdict.sentence,
   );
   const ways = waysWords(outcome);
+  // Pods that waited before judge nothing, and are nothing that is well.
+  const tone = verdict.cause === "fits" && about && about.pending > 0 ? "warning" : toneOf(verdict);
   return (
     <div data-testid="headline">
-      <Notice tone={toneOf(verdict)} title={asSentence(verdict.sentence)} testId="verdict">
+      <Notice tone={tone} title={asSentence(verdict.sentence)} testId="verdict">
         {verdict.why !== "" && (
           <p>
             <Name>{asSentence(verdict.why)}</Name>
@@ -175,13 +259,15 @@ const COLUMNS: readonly [name: string, key: keyof WorkloadOutcome, always: boole
   ["Not tried", "notTried", false],
 ];
 
-function Workloads({ outcome, focus, ways }: Required<Pick<Props, "outcome" | "focus" | "ways">>) {
-  const { workloads, others } = outcome;
+function Workloads({ outcome, about, ways }: Pick<Props, "outcome" | "ways"> & { about: WorkloadOutcome | null }) {
+  const { others } = outcome;
+  // The one that it is about comes before others that are hit.
+  const workloads = about ? [about, ...outcome.workloads.filter((found) => found !== about)] : outcome.workloads;
   const columns = COLUMNS.filter(
     ([, key, always]) =>
       always || workloads.some((found) => Number(found[key] ?? 0) > 0 || (key === "updated" && found.updated !== null)),
   );
-  const alone = workloads.length === 1 && focus !== null;
+  const alone = about !== null && workloads.length === 1;
   const lost = outcome.scenario.events.at(-1)?.lose ?? null;
   if (workloads.length === 0)
     return (
@@ -496,10 +582,20 @@ function Basis({ outcome }: { outcome: Outcome }) {
           The numbers are of what was.
         </Notice>
       )}
-      <Limits title="Not read, so that a verdict that needs it is left open" items={scenario.cluster.unread} />
-      <Limits title="Assumed" items={assumed} />
-      <Limits title="Not modeled: what else the scheduler looks at" items={notModeled} />
-      <Limits title="What may happen in a real cluster meanwhile" items={notLookedAt} />
+      <p class="quiet" data-testid="basis">
+        <Name>
+          {[
+            sentenceOf("Not read", scenario.cluster.unread),
+            sentenceOf("Assumed", assumed),
+            sentenceOf("Not modeled", notModeled),
+            sentenceOf("Not looked at", notLookedAt),
+          ].join("")}
+        </Name>
+      </p>
     </>
   );
+}
+
+function sentenceOf(what: string, items: readonly string[]): string {
+  return items.length === 0 ? "" : `${what}: ${items.join(", ")}. `;
 }

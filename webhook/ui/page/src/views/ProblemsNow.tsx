@@ -10,6 +10,7 @@ import { Link } from "../parts/Link";
 import { Badge, Name } from "../parts/text";
 import type { Audit } from "./audit";
 import { LossesNow } from "./LossesNow";
+import { waysOf } from "./OutcomeView";
 
 interface Props {
   audit: Audit;
@@ -107,8 +108,7 @@ export function ProblemsNow({ audit, client, cluster, rows, domains, outage, onO
       </section>
       <LossesNow
         {...{ client, cluster, rows, domains, outage, onOutage }}
-        link={(lose) => ({ ...START, rows, outage, actions: [{ lose }] })}
-        go={go}
+        ways={waysOf(go, (lost) => ({ ...START, rows, outage, actions: [{ lose: lost }] }))}
       />
     </div>
   );

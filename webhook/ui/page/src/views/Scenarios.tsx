@@ -1,17 +1,17 @@
 /** Two scenarios of the whole cluster side by side: the verdict on each, its numbers, and what differs. */
-import type { ClusterOutcome } from "../api-types";
-import type { ClusterState, PageState, Scenario } from "../model/fragment";
-import { comparedWorkloads, differenceWords, scenarioName, type Fate } from "../model/scenarios";
+import type { Outcome, WorkloadOutcome } from "../api-types";
+import { START, type ClusterState, type PageState, type Scenario } from "../model/fragment";
+import { comparedWorkloads, differenceWords, scenarioName } from "../model/scenarios";
 import { count, number } from "../model/words";
 import { Failure, Name, Waiting } from "../parts/text";
-import { Damage, Linked, MOST_LISTED, Verdict } from "./ClusterOutcomeView";
-import type { Disruption } from "./disruptions";
+import { Headline, Linked, MOST_LISTED, VerdictBadge, waysOf } from "./OutcomeView";
+import type { Played } from "./played";
 
 interface Props {
   state: ClusterState;
   /** The scenario that is on the map, and the one that is kept beside it. */
-  shown: Disruption;
-  kept: Disruption;
+  shown: Played;
+  kept: Played;
   go: (state: PageState) => void;
 }
 
@@ -50,7 +50,7 @@ export function Scenarios({ state, shown, kept, go }: Props) {
   const first = state.kept;
   if (!first) return null;
   const second = { name: state.name, actions: state.actions };
-  const [a, b] = [kept.data, shown.data];
+  const [a, b] = [kept, shown].map(({ data, loading }) => (loading ? null : (data?.outcome ?? null)));
   const names = [scenarioName(first), scenarioName(second)] as const;
   const forget = (
     <button
@@ -137,7 +137,7 @@ function Side({
   onName,
 }: {
   scenario: Scenario;
-  found: Disruption;
+  found: Played;
   testId: string;
   onName: (name: string) => void;
 }) {
@@ -154,7 +154,7 @@ function Side({
       </label>
       {found.error && <Failure error={found.error} />}
       {found.loading && <Waiting>Scheduling again what is displaced…</Waiting>}
-      {found.data && <Verdict outcome={found.data} />}
+      {found.data && !found.loading && <Headline outcome={found.data.outcome} about={null} />}
     </section>
   );
 }
@@ -166,8 +166,8 @@ function Workloads({
   go,
 }: {
   names: readonly [string, string];
-  first: ClusterOutcome;
-  second: ClusterOutcome;
+  first: Outcome;
+  second: Outcome;
   go: Props["go"];
 }) {
   const workloads = comparedWorkloads(first, second);
@@ -189,13 +189,13 @@ function Workloads({
           {workloads.slice(0, MOST_LISTED).map(({ key, first: a, second: b }) => (
             <tr key={`${key.kind}/${key.namespace}/${key.name}`} data-testid="compared-workload">
               <th scope="row">
-                <Linked kind={key.kind} namespace={key.namespace} name={key.name} go={go} />
+                <Linked found={key} lost={null} ways={waysOf(go, () => START)} />
               </th>
               <td>
-                <FateOf fate={a} />
+                <FateOf found={a} />
               </td>
               <td>
-                <FateOf fate={b} />
+                <FateOf found={b} />
               </td>
             </tr>
           ))}
@@ -208,14 +208,14 @@ function Workloads({
   );
 }
 
-function FateOf({ fate }: { fate: Fate | null }) {
-  if (!fate) return <span class="quiet">loses no pod</span>;
-  const { found } = fate;
+function FateOf({ found }: { found: WorkloadOutcome | null }) {
+  const [verdict] = found?.verdicts ?? [];
+  if (!found || !verdict) return <span class="quiet">loses no pod</span>;
   return (
     <>
-      <Damage {...fate} />{" "}
+      <VerdictBadge verdict={verdict} />{" "}
       <span class="quiet">
-        {number(found.runningInTheEnd)} of {number(found.runningBefore)} run
+        {number(found.after)} of {number(found.before)} run
       </span>
     </>
   );

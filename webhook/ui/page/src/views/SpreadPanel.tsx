@@ -1,7 +1,7 @@
 /** How a workload is spread and where its next pod goes: what `evenkeel explain` answers. */
 import type { ComponentChildren } from "preact";
 import type { ExplainAnswer, ConstraintStats, SuggestedChange } from "../api-types";
-import { violations } from "../model/compared";
+import { violations } from "../model/violations";
 import { minimumOf } from "../model/skew";
 import { rejectionWords } from "../model/verdicts";
 import { count, inline, number, origin, shortKey } from "../model/words";
@@ -15,7 +15,9 @@ interface Props {
   /** Its pods on the nodes; absent in a report, which knows no nodes. */
   map?: ComponentChildren;
   /** The command that finds evictions; absent in a report. */
-  rebalance?: string;
+  evictions?: string;
+  /** What comes of what is asked, in place of how the replicas fit beside those that run. */
+  outcome?: ComponentChildren;
 }
 
 /** What the buttons of a suggestion do; absent in a report. */
@@ -26,10 +28,11 @@ interface Buttons {
   onTry?: ((change: SuggestedChange) => (() => void) | string | null) | undefined;
 }
 
-export function SpreadPanel({ explain, map, rebalance, onApply, onTry }: Props & Buttons) {
+export function SpreadPanel({ explain, map, evictions, outcome, onApply, onTry }: Props & Buttons) {
   return (
     <>
-      <Summary explain={explain} command={rebalance ?? null} />
+      {outcome}
+      <Summary explain={explain} command={evictions ?? null} alone={outcome === undefined} />
       {map}
       <div class="two">
         <div class="stack">
@@ -49,9 +52,18 @@ export function SpreadPanel({ explain, map, rebalance, onApply, onTry }: Props &
   );
 }
 
-function Summary({ explain, command }: { explain: ExplainAnswer; command: string | null }) {
+function Summary({
+  explain,
+  command,
+  alone,
+}: {
+  explain: ExplainAnswer;
+  command: string | null;
+  /** Whether nothing else says how many replicas run. */
+  alone: boolean;
+}) {
   const broken = violations(explain);
-  const { replicas } = explain;
+  const replicas = alone ? explain.replicas : null;
   const bound = explain.atMost ? "at most " : "";
   const missing = replicas && replicas.fitting < replicas.wanted;
   return (
@@ -108,7 +120,7 @@ function Summary({ explain, command }: { explain: ExplainAnswer; command: string
           </p>
         </Notice>
       )}
-      {explain.replicaMessage !== "" && explain.replicaMessage !== explain.message && (
+      {alone && explain.replicaMessage !== "" && explain.replicaMessage !== explain.message && (
         <Notice tone="warning" title="Not every replica fits.">
           <p>
             <Name>{explain.replicaMessage}</Name>

@@ -9,9 +9,11 @@ export function SurvivalRows({ workload }: { workload: WorkloadOutcome }) {
   return (
     <section class="panel" aria-label="If one domain goes" data-testid="survival">
       <h2>What is left if one goes</h2>
-      {workload.survival.map((found) => (
-        <Key key={found.topologyKey} found={found} wanted={workload.wanted} />
-      ))}
+      {[...workload.survival]
+        .sort((a, b) => domainRows(a).length - domainRows(b).length)
+        .map((found) => (
+          <Key key={found.topologyKey} found={found} wanted={workload.wanted} />
+        ))}
     </section>
   );
 }
@@ -20,7 +22,9 @@ function Key({ found, wanted }: { found: Survival; wanted: number | null }) {
   const rows = domainRows(found);
   const most = rows.reduce((a, { before, after }) => Math.max(a, before ?? 0, after), 1);
   const noun = domainNoun(found.topologyKey);
-  const [shown, rest] = [rows.slice(0, MOST_ROWS), rows.slice(MOST_ROWS)];
+  // Of many domains those that change come first, and are what is to be seen.
+  const changed = rows.filter(({ before, after }) => before !== after).length;
+  const shown = rows.length > MOST_ROWS ? Math.min(changed, MOST_ROWS) : rows.length;
   return (
     <div class="if-it-goes" data-testid={`survival-${noun}`}>
       <div class="panel-head">
@@ -34,11 +38,11 @@ function Key({ found, wanted }: { found: Survival; wanted: number | null }) {
       <p class="quiet">
         <Name>{spreadWords(found)}</Name>
       </p>
-      <Rows rows={shown} most={most} noun={noun} />
-      {rest.length > 0 && (
+      {shown > 0 && <Rows rows={rows.slice(0, shown)} most={most} noun={noun} />}
+      {shown < rows.length && (
         <details>
-          <summary>{count(rest.length, "domain")} more</summary>
-          <Rows rows={rest} most={most} noun={noun} />
+          <summary>{count(rows.length - shown, shown > 0 ? "more domain" : "domain")}</summary>
+          <Rows rows={rows.slice(shown)} most={most} noun={noun} />
         </details>
       )}
       {found.otherDomains > 0 && <p class="quiet">and {count(found.otherDomains, "domain")} that are not listed</p>}

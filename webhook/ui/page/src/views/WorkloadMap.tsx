@@ -1,6 +1,6 @@
 /** The pods of one workload on the nodes, as squares; those without a node are ghosts below. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { Autoscaled, WhatIf, WorkloadDetail } from "../api-types";
+import type { Outcome, WorkloadDetail } from "../api-types";
 import { Cluster } from "../model/cluster";
 import { START, type PageState, type WorkloadKey } from "../model/fragment";
 import { layOut, pitchFor, type Domain } from "../model/layout";
@@ -33,20 +33,14 @@ export function rowsFor(cluster: Cluster, constraints: readonly { topologyKey: s
 }
 
 /** Return the nodes of a cluster after a what-if, without any pod. */
-export function nodesAlone(
-  cluster: Cluster,
-  whatIf: Pick<WhatIf, "addedNodes" | "changedNodes" | "lostNodes"> | null,
-  scaled: Autoscaled | null = null,
-): Cluster {
-  const [added, coming] = [whatIf?.addedNodes ?? [], scaled?.nodes.map(({ name }) => name) ?? []];
-  const nodes = nodesAfter(cluster, {
-    addedNodes: [...added, ...coming],
-    changedNodes: [...(whatIf?.changedNodes ?? []), ...(scaled?.changedNodes ?? [])],
-  });
-  const first = cluster.names.length + added.length;
-  const lost = new Set(whatIf?.lostNodes.map((name) => cluster.positionOf(name)));
-  const dashed = new Set(coming.map((_, at) => first + at));
-  return new Cluster({ ...cluster.map, nodes, pods: { node: [], workload: [] } }, lost, dashed);
+export function nodesAlone(cluster: Cluster, outcome: Outcome | null): Cluster {
+  const after = outcome?.nodes ?? null;
+  const first = cluster.names.length + (after?.created.length ?? 0);
+  return new Cluster(
+    { ...cluster.map, nodes: after ? nodesAfter(cluster, after) : cluster.map.nodes, pods: { node: [], workload: [] } },
+    new Set(after?.lost.map((name) => cluster.positionOf(name))),
+    new Set(after?.added.map((_, at) => first + at)),
+  );
 }
 
 /** Nodes up to which those without a pod of the workload are drawn. */

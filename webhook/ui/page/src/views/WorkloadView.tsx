@@ -1,12 +1,14 @@
 /** One workload: how it is spread, every node, what if, its rollout and its manifest; all of them of one copy. */
 import { useCallback, useRef, useState } from "preact/hooks";
-import type { ExplainAnswer, FieldEdit, SimulateAnswer, WorkloadDetail } from "../api-types";
+import type { ExplainAnswer, FieldEdit, HelpfulChange, WorkloadDetail } from "../api-types";
+import type { NodeEvent } from "../model/actions";
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
-import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
-import { suggestedActions } from "../model/actions";
+import { encode, MOST_EDITED, START, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
+import { actionSentence, suggestedActions } from "../model/actions";
 import type { Picture } from "../model/picture";
-import { editedRequest, rebalanceCommand, reportBody, whatIfBody, type WhatIfRequest } from "../model/whatif";
+import { asSentence, isSame } from "../model/outcome";
+import { askOfWorkload, evictionsCommand, isAsked, whatIfCommand } from "../model/whatif";
 import { shortKind } from "../model/words";
 import { announce } from "../parts/live";
 import { Link } from "../parts/Link";
@@ -18,10 +20,12 @@ import { useTheme } from "../parts/theme";
 import { CopyBar } from "./CopyBar";
 import { ManifestPanel } from "./ManifestPanel";
 import { NodesPanel } from "./NodesPanel";
-import { RolloutPanel } from "./RolloutPanel";
+import { OutcomeSummary, OutcomeView, waysOf, type Ways } from "./OutcomeView";
+import { usePlayed, type Played } from "./played";
 import { saveView } from "./savedView";
 import { pictureChoices } from "./SaveView";
 import { SpreadPanel } from "./SpreadPanel";
+import { StepsPlayer } from "./StepsPlayer";
 import { WhatIfPanel } from "./WhatIfPanel";
 import { RunningMap } from "./WorkloadMap";
 import { workloadPicture } from "./workloadPicture";
@@ -132,6 +136,26 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
           announce("Undone");
         };
   const problem = edited ? explained.error : null;
+  const asked = isAsked(state);
+  const restarts = state.tab === "rollout" && !asked && detail.rolledOut;
+  const body = askOfWorkload(state, cluster.map.autoscale, restarts);
+  // Every tab has its verdict and numbers from this one answer.
+  const played = usePlayed(client, cluster, typing || (!client.served && !client.answers(body)) ? null : body);
+  const command = whatIfCommand(body, state, cluster.map);
+  const ways: Ways = {
+    ...waysOf(go, (lost) => ({ ...START, actions: [{ lose: lost }] })),
+    onApply: (found) => {
+      onEdit(found.edits);
+    },
+    onTry: (found) => {
+      const actions = nodeEvents(found);
+      return actions.length === 0
+        ? null
+        : () => {
+            change({ tab: "what-if", actions: [...actions, ...state.actions] });
+          };
+    },
+  };
   return (
     <>
       <div class="toolbar workload-bar">
@@ -142,7 +166,7 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
           }}
         />
         <Saving
-          {...{ client, cluster, state, detail, manifest, explain }}
+          {...{ client, cluster, state, detail, manifest, explain, played, command }}
           onFail={setFailed}
           settled={async () => {
             await applied.current;
@@ -190,11 +214,20 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
         {edited && !typing && !explain && !explained.error ? (
           <Waiting>Explaining the copy…</Waiting>
         ) : (
-          <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited, go }} />
+          <Panel
+            {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited, go }}
+            {...{ played, command, ways }}
+          />
         )}
       </div>
     </>
   );
+}
+
+/** Return the events of a suggestion where all are about nodes, so that a what-if may have them. */
+function nodeEvents({ events }: HelpfulChange): NodeEvent[] {
+  const others = ["apply", "remove", "scale", "restart", "delete", "evict", "release"];
+  return events.some((event) => Object.keys(event).some((name) => others.includes(name))) ? [] : events;
 }
 
 /** What was changed last, and when. */
@@ -222,6 +255,9 @@ interface PanelProps {
   manifest: string;
   explain: ExplainAnswer | null;
   edited: boolean;
+  played: Played;
+  command: string;
+  ways: Ways;
   change: (part: Partial<WorkloadState>) => void;
   onEdit: (edits: FieldEdit[]) => void;
   onManifest: (manifest: string) => void;
@@ -230,6 +266,7 @@ interface PanelProps {
 
 function Panel(props: PanelProps) {
   const { client, cluster, state, detail, manifest, explain, edited, change, onEdit, onManifest, go } = props;
+  const { played, command, ways } = props;
   const onStep = useCallback(
     (step: number) => {
       change({ step });
@@ -248,7 +285,8 @@ function Panel(props: PanelProps) {
               <RunningMap {...{ cluster, detail, go }} workload={state} constraints={explain.constraints} />
             )
           }
-          {...(edited ? {} : { rebalance: rebalanceCommand(state, cluster.map.source) })}
+          {...(edited ? {} : { evictions: evictionsCommand(state, cluster.map.source) })}
+          {...(client.served || played.data ? { outcome: <Summed {...{ played, ways }} state={state} /> } : {})}
           onApply={(found) => {
             onEdit(found.edits);
           }}
@@ -266,10 +304,66 @@ function Panel(props: PanelProps) {
     case "nodes":
       return <Scores client={client} manifest={manifest} />;
     case "what-if":
-      return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit, go }} />;
+      return <WhatIfPanel {...{ cluster, detail, explain, state, played, command, ways, change, onEdit, go }} />;
     case "rollout":
-      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, state, onStep, onEdit, go }} />;
+      return <Rollout {...props} onStep={onStep} />;
   }
+}
+
+/** What comes of what is asked, above how the pods are spread. */
+function Summed({ played, state, ways }: { played: Played; state: WorkloadState; ways: Ways }) {
+  const { data, error, loading } = played;
+  if (error) return <Failure error={error} />;
+  if (!data) return <Waiting>Playing it…</Waiting>;
+  return (
+    <div class={`stack outcome ${loading ? "stale" : ""}`} data-testid="outcome">
+      <OutcomeSummary outcome={data.outcome} focus={state} ways={ways} />
+    </div>
+  );
+}
+
+/** What happens step by step: the rollout of an edited copy, a restart, or whatever else is asked. */
+function Rollout(props: PanelProps & { onStep: (step: number) => void }) {
+  const { client, cluster, detail, state, played, ways, onStep, go } = props;
+  const { data, error, loading } = played;
+  const about = data?.outcome.workloads.find((found) => isSame(found, state));
+  if (!detail.inCluster)
+    return (
+      <Notice tone="note" title="Nothing runs that it would replace.">
+        What if says where its replicas go.
+      </Notice>
+    );
+  if (!isAsked(state) && !detail.rolledOut)
+    return (
+      <Notice tone="note" title="This kind is not rolled out step by step here.">
+        Rollouts of Deployments and StatefulSets are simulated.
+      </Notice>
+    );
+  if (error) return <Failure error={error} />;
+  if (!data) return client.served ? <Waiting>Rolling out…</Waiting> : <NotInFile />;
+  return (
+    <div class={loading ? "stale" : ""} aria-busy={loading}>
+      {!isAsked(state) && (
+        <Notice tone="note" title="The manifest is not edited.">
+          This is how kubectl rollout restart would go. Edit the copy in What if or Manifest to roll out a change.
+        </Notice>
+      )}
+      <OutcomeView outcome={data.outcome} focus={state} ways={ways}>
+        {about && (
+          <StepsPlayer answer={data} {...{ about, cluster, detail, onStep, go }} workload={state} step={state.step} />
+        )}
+      </OutcomeView>
+    </div>
+  );
+}
+
+/** What a saved view shows where it does not have an answer. */
+export function NotInFile() {
+  return (
+    <Notice tone="note" title="This file does not have that." testId="not-in-file">
+      It holds what was found when it was written. evenkeel ui shows more.
+    </Notice>
+  );
 }
 
 function Scores({ client, manifest }: { client: Client; manifest: string }) {
@@ -312,6 +406,15 @@ function Tabs({ tab, onTab }: { tab: Tab; onTab: (tab: Tab) => void }) {
 /** Milliseconds for which a note on what was copied is shown: long enough to be read. */
 const READ = 8000;
 
+/** Return what is asked of a workload, in words; empty where that is nothing. */
+export function askedWords({ edited, replicas, actions }: WorkloadState): string {
+  return [
+    ...(edited === null ? [] : ["an edited copy is rolled out"]),
+    ...(replicas === null ? [] : [`${replicas} replicas`]),
+    ...actions.map(actionSentence),
+  ].join(", ");
+}
+
 interface SavingProps {
   client: Client;
   cluster: Cluster;
@@ -319,12 +422,15 @@ interface SavingProps {
   detail: WorkloadDetail;
   manifest: string;
   explain: ExplainAnswer | null;
+  played: Played;
+  command: string;
   onFail: (error: RequestError | null) => void;
   /** Return the state once the edits on their way are in it. */
   settled: () => Promise<WorkloadState>;
 }
 
-function Saving({ client, cluster, state, detail, manifest, explain, onFail, settled }: SavingProps) {
+function Saving(props: SavingProps) {
+  const { client, cluster, state, detail, manifest, explain, played, command, onFail, settled } = props;
   const theme = useTheme();
   const send = useSend();
   const [copied, setCopied] = useState(false);
@@ -339,14 +445,9 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
       }
     });
   };
-  const request: WhatIfRequest =
-    state.edited === null
-      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null, cluster.map.autoscale) }
-      : editedRequest(manifest, state, detail.rolledOut, cluster.map.autoscale);
-  const simulate = (signal: AbortSignal): Promise<SimulateAnswer> =>
-    "rollout" in request ? client.rollout(request.rollout, signal) : client.simulate(request.simulate, signal);
+  const outcome = played.data?.outcome ?? null;
   const picture = (signal: AbortSignal): Promise<Picture> =>
-    workloadPicture({ client, cluster, state, detail, manifest, explain, theme, simulate }, signal);
+    workloadPicture({ client, cluster, state, detail, manifest, theme, answer: played.data }, signal);
   return (
     <div class="saving">
       <button
@@ -380,11 +481,13 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
           {
             label: "This view (HTML)",
             testId: "save-report",
-            disabled: !explain || !client.served,
+            disabled: !explain || !client.served || played.loading,
             act: () => {
               guarded(async (signal) => {
-                const body = reportBody(manifest, state, detail, explain, cluster);
-                saveView(`${name}-${state.tab}`, await client.report(body, signal), state, null);
+                const title = `${shortKind(state.kind)} ${state.namespace}/${state.name}`;
+                const verdict = outcome ? asSentence(outcome.verdict.sentence) : "";
+                const body = { title, action: askedWords(state), verdict, command };
+                saveView(`${name}-${state.tab}`, await client.savedView(body, signal), state, null);
               });
             },
           },
@@ -424,11 +527,9 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
           },
           {
             label: "What if (JSON)",
+            disabled: !outcome,
             act: () => {
-              guarded(async (signal) => {
-                const answer = await simulate(signal);
-                saveText(`${name}-simulate.json`, "application/json", JSON.stringify(answer, null, 2));
-              });
+              saveText(`${name}-what-if.json`, "application/json", JSON.stringify(outcome, null, 2));
             },
           },
           ...pictureChoices(name, picture, guarded),

@@ -1,20 +1,19 @@
 /** The picture of a workload's view: the domains before and after, a rollout, or every node's verdict. */
-import type { ExplainAnswer, SimulateAnswer, WorkloadDetail } from "../api-types";
+import type { PlayedWhatIf, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
-import { actionSentence } from "../model/actions";
 import type { Cluster } from "../model/cluster";
-import { comparedDomains, type ComparedDomains } from "../model/compared";
 import type { Theme } from "../model/draw";
 import type { WorkloadState } from "../model/fragment";
 import { framesOf } from "../model/frames";
+import { asSentence, isSame } from "../model/outcome";
+import { ownSteps } from "../model/ownPods";
 import { pictureOf, type Picture, type PicturedConstraint } from "../model/picture";
 import { minimumOf } from "../model/skew";
 import { tablePicture } from "../model/tablePicture";
 import { clusterWords, nodeTable } from "../model/viewPictures";
-import { endsOf } from "../model/whatif";
 import { count, number, shortKind } from "../model/words";
-import { surroundings } from "./RolloutPanel";
-import { outcomeWords, overWords } from "./RolloutView";
+import { surroundings } from "./StepsPlayer";
+import { askedWords } from "./WorkloadView";
 
 interface Pictured {
   client: Client;
@@ -22,19 +21,14 @@ interface Pictured {
   state: WorkloadState;
   detail: WorkloadDetail;
   manifest: string;
-  explain: ExplainAnswer | null;
   theme: Theme;
-  /** Answers the what-if of the view. */
-  simulate: (signal: AbortSignal) => Promise<SimulateAnswer>;
+  /** What comes of what is asked; null where that is not known. */
+  answer: PlayedWhatIf | null;
 }
 
 /** Return the picture of the part of a workload that is shown. */
-export function workloadPicture(of: Pictured, signal: AbortSignal): Promise<Picture> {
-  const { state, detail } = of;
-  if (state.tab === "nodes") return picturedNodes(of, signal);
-  return state.tab === "rollout" && detail.inCluster && detail.rolledOut
-    ? picturedRollout(of, signal)
-    : picturedDomains(of, signal);
+export async function workloadPicture(of: Pictured, signal: AbortSignal): Promise<Picture> {
+  return of.state.tab === "nodes" ? picturedNodes(of, signal) : picturedDomains(of);
 }
 
 function titleOf({ kind, namespace, name }: WorkloadState): string {
@@ -56,59 +50,32 @@ async function picturedNodes(
   return tablePicture(titleOf(state), [verdict, ...copyWords(state), clusterWords(cluster)], nodeTable(score), theme);
 }
 
-async function picturedRollout(
-  { client, cluster, state, detail, manifest, explain, theme }: Pictured,
-  signal: AbortSignal,
-): Promise<Picture> {
-  const answer = await client.rollout({ manifest }, signal);
-  const found = comparedDomains(answer, explain);
-  const around = surroundings(cluster, detail);
-  const { rollout } = answer;
-  const constraints = picturedConstraints(found).map((constraint, at) => {
-    const change = answer.domains[at];
-    const frames = rollout && change ? framesOf(rollout.likely, change, at, around) : null;
-    return { ...constraint, skews: frames?.exact ? frames.frames.map(({ skew }) => skew) : [] };
+/** Return the domains of each constraint before and after, and of a rollout its skew over time. */
+function picturedDomains({ cluster, state, detail, theme, answer }: Pictured): Picture {
+  const about = answer?.outcome.workloads.find((found) => isSame(found, state));
+  const steps = answer ? ownSteps(answer) : [];
+  const constraints = (about?.constraints ?? []).map((constraint): PicturedConstraint => {
+    const { before, after, skew, maxSkew, topologyKey, whenUnsatisfiable } = constraint;
+    const frames =
+      answer && state.tab === "rollout" ? framesOf(steps, constraint, surroundings(cluster, detail, answer)) : null;
+    return {
+      title: `${topologyKey}, ${whenUnsatisfiable}, maxSkew ${maxSkew}`,
+      maxSkew,
+      minimum: minimumOf(skew ?? 0, after ?? {}),
+      hard: whenUnsatisfiable === "DoNotSchedule",
+      domains: Object.keys({ ...before, ...after }).map((name) => ({
+        name,
+        pods: before?.[name] ?? 0,
+        after: after?.[name] ?? null,
+      })),
+      ...(frames?.exact ? { skews: frames.frames.map((frame) => frame.skew) } : {}),
+    };
   });
-  const about = [
-    "What if: it is rolled out",
-    ...(rollout ? [`${outcomeWords(rollout.likely.outcome)} ${count(rollout.likely.steps, "step")}.`] : []),
-    ...(rollout ? overWords(answer, rollout.likely) : []),
-    ...copyWords(state),
+  const asked = askedWords(state);
+  const words = [
+    ...(asked === "" ? [] : [`What if: ${asked}`]),
+    ...(answer ? [asSentence(answer.outcome.verdict.sentence)] : []),
     clusterWords(cluster),
   ];
-  return pictureOf(titleOf(state), about, constraints, theme);
-}
-
-async function picturedDomains(
-  { cluster, state, explain, theme, simulate }: Pictured,
-  signal: AbortSignal,
-): Promise<Picture> {
-  const answer = await simulate(signal);
-  const constraints = picturedConstraints(comparedDomains(answer, explain));
-  const ends = endsOf(answer);
-  const happens = [
-    ...(state.edited === null ? [] : ["an edited copy is rolled out"]),
-    ...state.actions.map(actionSentence),
-    ...(state.replicas === null ? [] : [`${state.replicas} replicas`]),
-  ];
-  const about = [
-    ...(happens.length ? [`What if: ${happens.join(", ")}`] : []),
-    `${count(ends.running, "replica")} with a node, ${ends.pending} pending`,
-    clusterWords(cluster),
-  ];
-  return pictureOf(titleOf(state), about, constraints, theme);
-}
-
-function picturedConstraints(compared: readonly ComparedDomains[]): PicturedConstraint[] {
-  return compared.map((found) => ({
-    title: `${found.topologyKey}, ${found.whenUnsatisfiable}, maxSkew ${found.maxSkew}`,
-    maxSkew: found.maxSkew,
-    minimum: minimumOf(found.skew, found.after),
-    hard: found.whenUnsatisfiable === "DoNotSchedule",
-    domains: Object.keys({ ...found.before, ...found.after }).map((name) => ({
-      name,
-      pods: found.before[name] ?? 0,
-      after: found.after[name] ?? null,
-    })),
-  }));
+  return pictureOf(titleOf(state), words, constraints, theme);
 }
