@@ -36,8 +36,8 @@ def without_folder(name: str) -> str:
 def word_without_folder(word: str) -> str:
     """Return a word of a command without the folders of this machine that it may name.
 
-    >>> word_without_folder("--cluster=/home/ann/shop.json"), word_without_folder("manifests/web.yaml")
-    ('--cluster=shop.json', 'manifests/web.yaml')
+    >>> [word_without_folder(word) for word in ("html=/home/ann/a.html", "manifests/web.yaml", "zone=a")]
+    ['html=a.html', 'manifests/web.yaml', 'zone=a']
     """
-    option, equals, value = word.rpartition("=") if word.startswith("-") else ("", "", word)
+    option, equals, value = word.rpartition("=")
     return f"{option}{equals}{PurePath(value).name}" if PurePath(value).is_absolute() else word

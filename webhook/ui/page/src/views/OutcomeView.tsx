@@ -104,19 +104,25 @@ export function OutcomeDetails({ outcome, focus = null, ways }: Props) {
       <Waiting workloads={workloads} />
       <Nodes outcome={outcome} />
       <Budgets workloads={workloads} />
-      {about && about.constraints.length > 0 && (
-        <section class="stack" aria-label="Constraints">
-          <h2>Constraints</h2>
-          {about.constraints.map((constraint, at) => (
-            <Constraint key={at} {...{ constraint, at }} pending={about.pending} />
-          ))}
-        </section>
-      )}
+      {about && <Constraints workload={about} />}
       <Releases workloads={workloads} />
       <Helpful {...{ outcome, ways }} />
       <Steps outcome={outcome} />
       <Basis outcome={outcome} />
     </>
+  );
+}
+
+/** What becomes of the domains of a workload's constraints. */
+function Constraints({ workload }: { workload: WorkloadOutcome }) {
+  if (workload.constraints.length === 0) return null;
+  return (
+    <section class="stack" aria-label="Constraints">
+      <h2>Constraints</h2>
+      {workload.constraints.map((constraint, at) => (
+        <Constraint key={at} {...{ constraint, at }} pending={workload.pending} />
+      ))}
+    </section>
   );
 }
 
@@ -162,9 +168,10 @@ export function OfWorkload({ outcome, workload }: { outcome: Outcome; workload: 
   return (
     <>
       <Headline outcome={alone} about={workload} />
-      <Workloads outcome={alone} focus={workload} ways={null} />
+      <Workloads outcome={alone} about={workload} ways={null} />
+      <SurvivalRows workload={workload} />
       <Budgets workloads={alone.workloads} />
-      <Details workload={workload} />
+      <Constraints workload={workload} />
     </>
   );
 }
@@ -176,19 +183,6 @@ export function OutcomeEnd({ outcome }: { outcome: Outcome }) {
       <Nodes outcome={outcome} />
       <Steps outcome={outcome} />
       <Basis outcome={outcome} />
-    </>
-  );
-}
-
-/** What is left of a workload if a domain goes, and what becomes of its constraints. */
-function Details({ workload }: { workload: WorkloadOutcome }) {
-  return (
-    <>
-      <SurvivalRows workload={workload} />
-      {workload.constraints.length > 0 && <h2>Constraints</h2>}
-      {workload.constraints.map((constraint, at) => (
-        <Constraint key={at} {...{ constraint, at }} pending={workload.pending} />
-      ))}
     </>
   );
 }
