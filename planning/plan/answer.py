@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NamedTuple, TypedDict
 
-from planning.plan.plan import Plan, PlannedChange, UnfinishedWorkload
+from planning.plan.plan import ManifestPlan, PlannedChange, UnfinishedWorkload
 from planning.plan.plan_differences import PlanAction
 from planning.simulation.outcome import Outcome
 from policies.lint.baseline import RaisedFinding
@@ -26,7 +26,7 @@ SCHEMA: Final = "evenkeel.dev/plan/v1"
 class PlanRun:
     """A plan, and the settings of reports."""
 
-    plan: Plan  #: The plan.
+    plan: ManifestPlan  #: The plan.
     compared_with: str  #: What the manifests were compared with, as the user named it.
     new: Sequence[Finding] = ()  #: Findings of lint that there were not before.
     gone: Sequence[Finding] = ()  #: Findings that there are no more.

@@ -87,7 +87,7 @@ class PlannedChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ManifestPlan:
     """What comes of a change of manifests."""
 
     #: What is done, in order.
@@ -127,7 +127,7 @@ def make_plan(
     nodes_from: NodeSource | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = never,
-) -> Plan:
+) -> ManifestPlan:
     """Return the plan for a cluster where one set of manifests is applied in place of another.
 
     Args:
@@ -182,7 +182,7 @@ def make_plan(
         own = next((each for each in part.workloads if _key(each.ref) == _key(change.ref)), None)
         planned.append(replace(change, found=own))
     planned += apart[len(builds) :]
-    return Plan(
+    return ManifestPlan(
         changes=tuple(planned),
         outcome=_with_builds(outcome, builds, complete=len(builds) == len(apart)),
         unchanged=len(pairs) - len(changes),

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planning.plan.answer import PlanRun
-from planning.plan.plan import Plan, PlannedChange
+from planning.plan.plan import ManifestPlan, PlannedChange
 from planning.plan.plan_differences import PlanAction
 from planning.simulation.object_differences import Difference
 from planning.simulation.outcome import Verdict, WorkloadOutcome
@@ -138,7 +138,7 @@ def summary(run: PlanRun) -> str:
     return f"Plan: {'; '.join(parts)}"
 
 
-def _workloads(plan: Plan) -> list[WorkloadOutcome]:
+def _workloads(plan: ManifestPlan) -> list[WorkloadOutcome]:
     """Return what becomes of every workload, of one with several builds more than once."""
     parts = (plan.outcome, *plan.outcome.outcomes)
     return list(chain.from_iterable(part.workloads for part in parts))
@@ -209,7 +209,7 @@ def _numbers(change: PlannedChange) -> Iterator[RenderableType]:
         yield from workload_tables([change.found])
 
 
-def _besides(plan: Plan) -> Iterator[RenderableType]:
+def _besides(plan: ManifestPlan) -> Iterator[RenderableType]:
     """Yield what becomes of workloads that are hit by the changes, and of nodes."""
     changed = {change.ref for change in plan.changes}
     others = [found for found in _workloads(plan) if found.ref not in changed]

@@ -1,14 +1,12 @@
-"""A rollout in words: its end, its controller's next steps, every step, the limits of the simulation."""
+"""A rollout in words: how its controller replaces pods, what is assumed, the limits of the simulation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 from planning.simulation.recovery import DisplacedPod
-from planning.simulation.rollout.courses import Course, PodAction, RolloutStep
 from planning.simulation.rollout.rollout import Rollout
 from planning.simulation.rollout.simulated_rollout import SimulatedRollout
 from planning.simulation.rollout.stateful_set_controller import StatefulUpdate
@@ -17,7 +15,7 @@ from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestio
 from planning.simulation.suggestions.words import cost_of
 from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_PHRASE, listed, plural
+from policies.manifests.words import plural
 from policies.scheduler.evaluate import ADAPTIVE, nodes_to_find
 
 #: What controllers look at and is not part of a simulated rollout.
@@ -72,12 +70,6 @@ def _stateful(update: StatefulUpdate) -> str:
     if update.unavailable is not None:
         parts.append(f"maxUnavailable {update.unavailable}")
     return ", ".join(parts)
-
-
-def left_over(course: Course) -> str:
-    """Return how many pods of old revisions are left over, and how many of them have no node."""
-    pending = f" ({course.old_pending:,} without a node)" if course.old_pending else ""
-    return f"{plural(course.old, 'pod')} of the old revision{pending}"
 
 
 #: What is assumed of pods of which only the index of the cluster is known.
@@ -157,80 +149,3 @@ def suggestion_cost(suggestion: RolloutSuggestion) -> str:
     if change is None:
         return "nothing: the deleted pod has no node"
     return _COSTS[change] if isinstance(change, StrategyChange) else cost_of(change, suggestion.placement)
-
-
-#: Steps that alternate between two kinds from which on they share a line.
-LEAST_ALTERNATING: Final = 8
-
-
-class TraceLine(NamedTuple):
-    """Some steps that follow each other."""
-
-    first: int  #: The number of the first one, from 1.
-    last: int  #: The number of the last one.
-    text: str  #: What happens.
-    pending: bool  #: Whether the pods find no node.
-
-    @property
-    def numbers(self) -> str:
-        """The number of the step, or those of the first and the last."""
-        return f"{self.first:,}" if self.first == self.last else f"{self.first:,}-{self.last:,}"
-
-    def __str__(self) -> str:
-        """Return the steps in one line."""
-        return f"{self.numbers}. {self.text}{', pending' if self.pending else ''}"
-
-
-def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[TraceLine]:
-    """Yield the steps in words; pods of a scale are neither old nor new."""
-    groups = [list(group) for _, group in groupby(steps, key=_kind)]
-    start, number = 0, 1
-    while start < len(groups):
-        size = _alternating(groups, start)
-        if size < LEAST_ALTERNATING:
-            size = 1
-        same = [step for group in groups[start : start + size] for step in group]
-        what = _what(same, scaled=scaled) if size == 1 else _in_turn(same)
-        yield TraceLine(
-            number,
-            number + len(same) - 1,
-            f"{what} {listed(map(_where, same), IN_PHRASE)}",
-            pending=size == 1 and same[0].action is PodAction.CREATED and same[0].node is None,
-        )
-        start += size
-        number += len(same)
-
-
-def _kind(step: RolloutStep) -> tuple[PodAction, bool, bool]:
-    return step.action, step.new, step.node is None
-
-
-def _alternating(groups: list[list[RolloutStep]], start: int) -> int:
-    """Return how many groups of one step follow each other that are of two kinds in turn."""
-    end = start
-    while end < len(groups) and len(groups[end]) == 1:
-        if end - start > 1 and _kind(groups[end][0]) != _kind(groups[end - 2][0]):
-            break
-        end += 1
-    return end - start
-
-
-def _what(same: list[RolloutStep], *, scaled: bool) -> str:
-    age = "" if scaled else " new" if same[0].new else " old"
-    many = f"{len(same):,}{age} pods"
-    return f"{same[0].action} {f'the{age} pod' if len(same) == 1 else many}"
-
-
-def _in_turn(steps: list[RolloutStep]) -> str:
-    """Return the two kinds of steps that alternate."""
-    kinds = ", ".join(f"{step.action} {'a new' if step.new else 'an old'} pod" for step in steps[:2])
-    return f"in turn: {kinds};"
-
-
-def _where(step: RolloutStep) -> str:
-    evicting = f" (evicting {listed(step.evicted, IN_PHRASE)})" if step.evicted else ""
-    if step.node is None:
-        return f"{one_line(step.pod)}{evicting}"
-    preposition = "from" if step.action in {PodAction.DELETED, PodAction.EVICTED} else "on"
-    cause = f" for {one_line(step.evicted_for)}" if step.evicted_for else evicting
-    return f"{one_line(step.pod)} {preposition} {one_line(step.node)}{cause}"

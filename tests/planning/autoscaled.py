@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planning.autoscaler.sources import AutoscalerReader
-from planning.plan.plan import Plan, make_plan
+from planning.plan.plan import ManifestPlan, make_plan
 from planning.simulation.node_source import NodeSource
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_node
@@ -69,7 +69,7 @@ def planned(
     *pods: dict[str, Any],
     documents: tuple[dict[str, Any], ...],
     nodes: list[dict[str, Any]] | None = None,
-) -> Plan:
+) -> ManifestPlan:
     """Return the plan on a cluster of which the objects of pods are known."""
     cluster = a_cluster(*pods, nodes=TWO if nodes is None else nodes)
     autoscaler = the_autoscaler(documents, cluster)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planning.plan.plan import ManifestSet, Plan, make_plan
+from planning.plan.plan import ManifestPlan, ManifestSet, make_plan
 from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
@@ -49,7 +49,7 @@ def a_set(*objects: dict[str, Any], policy: str = "", along: tuple[dict[str, Any
 
 def plan(
     before: ManifestSet, after: ManifestSet, *pods: dict[str, Any], nodes: list[dict[str, Any]] | None = None
-) -> Plan:
+) -> ManifestPlan:
     """Return the plan on a cluster."""
     return make_plan(before, after, a_state(a_cluster(*pods, nodes=nodes)))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from planning.plan.answer import PlanRun
 from planning.plan.constraint_changes import ChangedField, ConstraintChange
-from planning.plan.plan import Plan, UnfinishedWorkload
+from planning.plan.plan import ManifestPlan, UnfinishedWorkload
 from planning.plan.plan_differences import Source
 from planning.simulation.outcome import Cause, Verdict
 from policies.lint.baseline import RaisedFinding
@@ -23,7 +23,7 @@ from tests.policies.lint.reports.lint_runs import TEXTS
 BIG = {"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "3"}}}]}
 
 
-def _everything() -> Plan:
+def _everything() -> ManifestPlan:
     """Return a plan with a workload of each action, one of them refused, one deadlocked."""
     tight = a_deployment(1, "tight", spec=BIG)
     tight["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planning.plan.plan import ManifestSet, Plan, PlannedChange, make_plan, unfinished_workloads
+from planning.plan.plan import ManifestPlan, ManifestSet, PlannedChange, make_plan, unfinished_workloads
 from planning.plan.plan_differences import PlanAction, Source
 from planning.simulation.object_differences import Difference
 from planning.simulation.outcome import Cause, ConstraintOutcome, Did, ObjectChange, WorkloadOutcome
@@ -41,7 +41,7 @@ spec:
 """
 
 
-def _only(found: Plan) -> PlannedChange:
+def _only(found: ManifestPlan) -> PlannedChange:
     (change,) = found.changes
     return change
 
@@ -51,13 +51,13 @@ def _found(change: PlannedChange) -> WorkloadOutcome:
     return change.found
 
 
-def _zones(found: Plan) -> ConstraintOutcome:
+def _zones(found: ManifestPlan) -> ConstraintOutcome:
     """Return what becomes of the zones, of the constraint in force at the end."""
     constraints = _found(_only(found)).constraints
     return next(each for each in constraints if each.applied.constraint.topology_key == ZONE)
 
 
-def _gone(found: Plan) -> list[tuple[str, bool]]:
+def _gone(found: ManifestPlan) -> list[tuple[str, bool]]:
     return [(each.topology_key, each.gone) for each in _only(found).constraints]
 
 
@@ -209,7 +209,7 @@ def test_pods_that_are_placed_first_are_of_an_old_revision() -> None:
     assert (0, 5) == (a_cluster().pod_count, _pods(found))
 
 
-def _pods(found: Plan) -> int:
+def _pods(found: ManifestPlan) -> int:
     assert found.outcome.final is not None
     return found.outcome.final.pod_count
 

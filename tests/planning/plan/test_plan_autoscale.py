@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from planning.plan.plan import Plan, make_plan
+from planning.plan.plan import ManifestPlan, make_plan
 from planning.simulation.outcome import Cause, WorkloadOutcome
 from tests.planning.autoscaled import TWO, groups, needing, planned
 from tests.planning.clusters import known_of
 from tests.planning.planned import SPREAD, a_cluster, a_deployment, a_set, a_state, running
 
 
-def _found(plan: Plan, position: int = 0) -> WorkloadOutcome:
+def _found(plan: ManifestPlan, position: int = 0) -> WorkloadOutcome:
     found = plan.changes[position].found
     assert found is not None
     return found
