@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 
 from planning.advise.constraint_sets import (
@@ -20,29 +19,32 @@ from planning.advise.constraint_sets import (
     edits_to,
     given_up,
 )
-from planning.advise.domain_losses import DomainLoss, domain_losses
 from planning.advise.goal import Goal
 from planning.advise.goal_simulator import GoalSimulator
 from planning.advise.goal_trial import Failure, PlacedReplicas, Trial
 from planning.advise.node_groups import NodeGroup
+from planning.advise.played_goal import PlayedGoal
 from planning.simulation.actions import domains_of
 from planning.simulation.cluster_simulation import never
+from planning.simulation.node_source import NodeSource
+from planning.simulation.outcome import Outcome
+from planning.simulation.scenario import ClusterState
 from planning.simulation.suggestions.given_up import GivenUp
 from planning.simulation.suggestions.suggestion_edits import EditSearch
-from planning.simulation.survive.deployed_workloads import why_unjudged
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import Skip, own_selector, revision_keys
-from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.edits import Edit
 from policies.model.constraint import Constraint
 from policies.model.workload import Workload
-from policies.pods.known_pods import KnownPods
-from policies.pods.placement import read_workload
+from policies.pods.placement import DAEMON_SET
 
 #: Sets that are tried at most.
 MOST_TRIED: Final = 200
 #: Replicas that all of them together place before no further set is tried: with 5,000 nodes each takes some
 #: milliseconds. A set places all replicas twice, and rolls them out if it reaches the goal until then.
 MOST_PLACED: Final = 20_000
+#: Sets that are applied to the cluster as it runs: those that reach the goal until then.
+MOST_PLAYED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,9 @@ class Advice:
     given_up: tuple[GivenUp, ...] = ()  #: What of its constraints they weaken or remove.
     trial: Trial  #: What it comes to with them.
     reasons: tuple[FieldReason, ...] = ()  #: Why each field of them is as it is.
-    losses: tuple[DomainLoss, ...] = ()  #: What losses take then.
+    #: What becomes of the cluster once the workload is applied with them, and then of the loss of each
+    #: domain; None where that was ended early.
+    outcome: Outcome | None = None
     tried: int = 0  #: How many sets were tried.
     considered: int = 0  #: How many there are.
     complete: bool = True  #: Whether none was left out that could be preferred.
@@ -93,19 +97,25 @@ class Advice:
 
 def why_unadvised(workload: Workload) -> str:
     """Return why there are no replicas to spread; empty if there are."""
-    if why := why_unjudged(workload):
-        return why
+    if workload.kind.is_pod:
+        return "no controller recreates a Pod" if workload.owner is None else "its controller decides"
+    if workload.kind.kind == DAEMON_SET:
+        return "it runs one pod on each node, which is lost with it"
+    if workload.replicas is None or workload.replicas < 0:
+        return "it has no number of replicas"
+    if workload.selector is None:
+        return "its pods cannot be distinguished from others"
     selector = own_selector(workload)
     return str(selector) if isinstance(selector, Skip) else ""
 
 
 def advise(
     workload: Workload,
-    context: AdmissionContext,
-    known: KnownPods,
+    state: ClusterState,
     goal: Goal,
     groups: Sequence[NodeGroup] = (),
     *,
+    nodes_from: NodeSource | None = None,
     stop: Callable[[], bool] = never,
     on_trial: Callable[[float], None] = lambda _share: None,
 ) -> Advice | None:
@@ -113,10 +123,10 @@ def advise(
 
     Args:
         workload: The workload, for which ``why_unadvised`` is empty.
-        context: What it is placed by; its cluster must be there and stays as it is.
-        known: What is known of the cluster's pods.
+        state: The cluster, which stays as it is.
         goal: The goal.
         groups: Nodes that an autoscaler may add.
+        nodes_from: The autoscaler, where that is known.
         stop: Whether to end early; called before each replica.
         on_trial: Called after each trial with the share of the sets that were tried.
 
@@ -126,10 +136,14 @@ def advise(
     Raises:
         PlacementError: Kubernetes would refuse the workload or its pods.
     """
-    simulator = GoalSimulator(workload, context, known, goal, groups, stop=stop)
+    context = state.context
+    simulator = GoalSimulator(workload, context, state.known, goal, groups, stop=stop)
     domains = simulator.usable_domains(workload)
     simulator.goal = goal.within(len(domains))
+    played = PlayedGoal(workload, state, goal.range, groups, nodes_from=nodes_from, stop=stop)
     as_is = simulator.run(workload)
+    if as_is.failure(simulator.goal) is None:
+        as_is = replace(as_is, played=played.failure((), simulator.goal))
     if stop():
         return None
     advice = Advice(
@@ -142,13 +156,8 @@ def advise(
         trial=as_is,
     )
     if as_is.failure(simulator.goal) is not None or as_is.evicts:
-        advice = _Search(advice, simulator, context, groups, stop).run(on_trial)
-    # Of the least replicas, and of the most that got a node, on every node that may be added.
-    counts = dict.fromkeys((min(goal.replicas.least, advice.trial.fitting), advice.trial.fitting))
-    there = replace(context, cluster=simulator.grown)
-    edited = read_workload(apply_edits(workload.obj, advice.edits), context, namespace=workload.namespace)
-    losses = (domain_losses(edited, count, goal.key, there, known, stop=stop) for count in counts)
-    return replace(advice, losses=tuple(chain.from_iterable(losses)))
+        advice = _Search(advice, simulator, played, context, groups=groups, stop=stop).run(on_trial)
+    return replace(advice, outcome=None if stop() else played.with_losses(advice.edits, goal.key))
 
 
 class _Search:
@@ -158,7 +167,9 @@ class _Search:
         self,
         advice: Advice,
         simulator: GoalSimulator,
+        played: PlayedGoal,
         context: AdmissionContext,
+        *,
         groups: Sequence[NodeGroup],
         stop: Callable[[], bool],
     ) -> None:
@@ -173,14 +184,14 @@ class _Search:
             behavior=context.behavior,
             domains=goal.domains_needed if is_new else 1,
         )
-        self._advice, self._stop = advice, stop
+        self._advice, self._stop, self._played = advice, stop, played
         self._sets = constraint_sets(workload, goal, basis)
         self._edits = EditSearch(
             workload,
             context,
             simulator.run,
             most=MOST_TRIED,
-            may_go_on=lambda: simulator.work < MOST_PLACED and not stop(),
+            may_go_on=lambda: simulator.work < MOST_PLACED and played.tried <= MOST_PLAYED and not stop(),
         )
         self._trials: dict[ConstraintSet, Trial] = {}
 
@@ -214,7 +225,12 @@ class _Search:
         return self._with(advice, found or (None if as_is else evicting or self._best()))
 
     def _try(self, each: ConstraintSet) -> Trial | None:
-        return self._edits.attempt(edits_to(each, self._advice.workload, self._advice.goal))
+        """Place the replicas with a set; one that reaches the goal so is then applied to what runs."""
+        edits, goal = edits_to(each, self._advice.workload, self._advice.goal), self._advice.reachable
+        trial = self._edits.attempt(edits)
+        if trial is None or trial.failure(goal) is not None:
+            return trial
+        return replace(trial, played=self._played.failure(edits, goal))
 
     def _best(self) -> ConstraintSet | None:
         """Return the set that misses the goal by least; None if the workload as it is does, or if unknown."""

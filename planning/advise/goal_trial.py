@@ -21,6 +21,7 @@ class FailureKind(StrEnum):
     CROWDED = "crowded"
     ROLLOUT = "rollout"
     UNENFORCED = "unenforced"
+    PLAYED = "played"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +30,14 @@ class Failure:
 
     kind: FailureKind  #: How.
     replicas: Count  #: With how many replicas.
-    domain: str = ""  #: The domain that has too many, or after a rollout the fullest one.
+    domain: str = ""  #: The domain that has too many, or after a rollout the fullest one; empty for none.
     count: Count = 0  #: How many it has.
     allowed: Count = 0  #: How many it may have.
     #: The node that has two replicas more than another, which could take one.
     node: Annotated[str, INTERNAL] = ""
     other: Annotated[str, INTERNAL] = ""  #: That one.
-    message: Annotated[str, INTERNAL] = ""  #: The scheduler's message where a replica stays pending.
+    #: The scheduler's message where a replica stays pending, or the verdict on what was applied.
+    message: Annotated[str, INTERNAL] = ""
     outcome: Annotated[RolloutEnd, INTERNAL] = RolloutEnd.COMPLETE  #: How a rollout ends.
 
 
@@ -80,6 +82,8 @@ class Trial:
     evicted: Count = 0  #: How many pods of other workloads are evicted for them, at most.
     #: Of the ends of the range; none where a goal is missed before, or for a kind without.
     rollouts: tuple[RolledOut, ...] = ()
+    #: Where the goal is missed once it is applied to what runs; None if it is not, or was not played.
+    played: Annotated[Failure | None, INTERNAL] = None
 
     @property
     def evicts(self) -> int:
@@ -147,6 +151,8 @@ class Trial:
                     allowed=allowed,
                     outcome=rollout.outcome,
                 )
+        if self.played is not None:
+            yield self.played
 
 
 def worst(placed: Iterable[PlacedReplicas]) -> PlacedReplicas:

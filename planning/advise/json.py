@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from planning.advise.advise import Advice
 from planning.advise.constraint_sets import Others
-from planning.advise.domain_losses import DomainLoss
 from planning.advise.goal import Goal
 from planning.advise.goal_trial import Failure, PlacedReplicas, Trial
 from planning.advise.words import (
@@ -18,6 +17,7 @@ from planning.advise.words import (
     not_proven,
     others_text,
 )
+from planning.simulation.outcome import Outcome
 from planning.simulation.suggestions.given_up import GivenUp
 from policies.manifests.edits import Edit
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
@@ -81,7 +81,6 @@ class AdviseProof(NamedTuple):
 
     placed: Sequence[PlacedCount]  #: At each number of replicas.
     trial: Annotated[Trial, INLINE]  #: What it came to.
-    losses: Sequence[DomainLoss]  #: Of the domains with most replicas, at the ends of the range.
     not_looked_at: Sequence[str]  #: What may change the course of a real cluster.
 
 
@@ -110,6 +109,9 @@ class AdviseAnswer:
     patch: AdvisePatch | None  #: The same as a patch; null if there is nothing to change.
     now: PlacedCount | None  #: Where the replicas are that run now; null if none does.
     proof: AdviseProof  #: What was simulated.
+    #: What becomes of the cluster once the workload is applied, and in one of up to 10,000 pods of the loss
+    #: of each domain of the goal; null where that was ended early.
+    outcome: Outcome | None
     tried: Count  #: How many sets of constraints were tried.
     considered: Count  #: How many there are.
     complete: bool  #: Whether none was left out that could be preferred.
@@ -144,9 +146,9 @@ def render(advice: Advice) -> bytes:
         proof=AdviseProof(
             [PlacedCount.of(placed, goal) for placed in trial.placed],
             trial,
-            advice.losses,
             not_proven(advice),
         ),
+        outcome=advice.outcome,
         tried=advice.tried,
         considered=advice.considered,
         complete=advice.complete,

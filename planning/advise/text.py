@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from planning.advise.advise import Advice
-from planning.advise.domain_losses import DomainLoss
 from planning.advise.goal import Goal
 from planning.advise.goal_trial import PlacedReplicas, RolledOut
+from planning.advise.played_goal import of_workload
 from planning.advise.words import (
     best_text,
     constraint_reasons,
@@ -24,7 +23,9 @@ from planning.advise.words import (
     ties,
     verdict,
 )
+from planning.simulation.outcome import Outcome
 from planning.simulation.rollout.courses import RolloutEnd
+from planning.text.outcome import counts_table, losses_tables, survival_table, verdict_line
 from planning.text.suggestion_text import given_up_text
 from planning.text.words import constraint_title, dropped, unmodeled_note, workload_title
 from policies.manifests.sanitize import one_line
@@ -58,6 +59,8 @@ def _parts(advice: Advice) -> Iterator[RenderableType]:
     yield from dropped(prepared)
     yield from _constraints(advice)
     yield from section("Proof", _proof(advice))
+    if advice.outcome is not None:
+        yield from section("Once it is applied to the cluster as it is", _applied(advice, advice.outcome))
     yield ""
     yield from (Text(line, "yellow") for line in (*_of_constraints(advice), *_left_out(advice)))
 
@@ -104,8 +107,6 @@ def _proof(advice: Advice) -> Iterator[RenderableType]:
         evicted = plural(trial.evicted, "pod")
         yield Text(f"For them it evicts up to {evicted} of other workloads, of lower priority.", "yellow")
     yield from map(_rollout, trial.rollouts)
-    for _, losses in groupby(advice.losses, key=lambda loss: loss.replicas):
-        yield from _losses(list(losses), advice)
 
 
 def _shown(placed: Sequence[PlacedReplicas], advice: Advice) -> list[PlacedReplicas]:
@@ -147,13 +148,21 @@ def _rollout(rollout: RolledOut) -> Text:
     return Text(f"{text}; the fullest domain has {rollout.count:,} then{evicted if rollout.evicted else ''}.")
 
 
-def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType]:
-    yield Text(f"When a domain goes that has some of {plural(losses[0].replicas, 'replica')}:")
-    table = plain_table(*numbers("LOST AT ONCE", "FIT ELSEWHERE", "IN AN OUTAGE", folded=True), "DOMAIN")
-    for loss in losses:
-        domain = domain_text(loss.domain, advice.goal)
-        table.add_row(f"{loss.lost:,}", f"{loss.back:,}", f"{loss.back_in_outage:,}", domain)
-    yield table
+def _applied(advice: Advice, outcome: Outcome) -> Iterator[RenderableType]:
+    """Yield what ``what-if`` says of it."""
+    yield verdict_line(outcome.verdict)
+    if outcome.outcomes:
+        yield from losses_tables(outcome, wide=False)
+    elif (found := of_workload(outcome, advice.workload)) is not None:
+        yield counts_table([found])
+        if (table := survival_table([found])) is not None:
+            yield table
+
+
+def _lacks(advice: Advice, loss: Outcome) -> bool:
+    """Return whether replicas stay pending after a loss."""
+    found = of_workload(loss, advice.workload)
+    return found is not None and found.pending > 0
 
 
 def _of_constraints(advice: Advice) -> Iterator[str]:
@@ -163,10 +172,9 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
         yield "Nothing enforces it: it holds in this cluster as it is. --enforce wants DoNotSchedule."
     if not (advice.is_met or advice.goal.allow_soft) and any(e.is_hard for e in advice.workload.constraints):
         yield "Its DoNotSchedule constraints were not weakened; --allow-soft allows it."
-    if advice.losses:
-        yield "Fit elsewhere: once the nodes are removed; in an outage: while they are unreachable."
     pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)
-    if pinned and any(loss.back < loss.lost for loss in advice.losses):
+    losses = () if advice.outcome is None else advice.outcome.outcomes
+    if pinned and any(_lacks(advice, loss) for loss in losses):
         yield "With minDomains, what does not fit elsewhere stays pending until there are that many again."
 
 

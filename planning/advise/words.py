@@ -66,6 +66,11 @@ def failure_text(failure: Failure, goal: Goal) -> str:
         case FailureKind.PENDING:
             message = one_line(failure.message, 1_000).rstrip(".")
             return f"replica {failure.replicas:,} stays pending: {message}"
+        case FailureKind.PLAYED if failure.message:
+            return f"once it is applied, {one_line(failure.message, 1_000).rstrip('.')}"
+        case FailureKind.PLAYED:
+            has = f"{where} has {failure.count:,} of them, {failure.allowed:,} allowed"
+            return f"once {replicas} of it run in place of those that run now, {has}"
         case FailureKind.UNENFORCED:
             return f"no DoNotSchedule constraint for {one_line(goal.key)} selects the pods"
     match failure.outcome:

@@ -20,6 +20,7 @@ from planning.simulation.outcome import (
     ConstraintOutcome,
     HelpfulChange,
     NodesOutcome,
+    ObjectChange,
     Outcome,
     Survival,
     Verdict,
@@ -28,15 +29,17 @@ from planning.simulation.outcome import (
 from planning.text.suggestion_text import given_up_text
 from planning.text.words import domain_name
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_PHRASE, ON_LINE, listed, more, plural
+from policies.manifests.words import IN_PHRASE, IN_TABLE, ON_LINE, listed, more, plural
 from policies.model.topology_keys import MISNAMED, RENAMED
 from policies.reports.patch import edit_text
-from policies.reports.terminal import MAX_MESSAGE, VERDICT_STYLES, numbers, plain_table
+from policies.reports.terminal import MAX_MESSAGE, VERDICT_STYLES, add_rows, numbers, plain_table
 
 #: What a verdict begins with, the worst first: false, undecided, true with a warning or a note, true.
 FALSE, UNDECIDED, WARNING, TRUE = "✗", "?", "!", "✓"
 #: Rows of a table that is one part of several.
 MOST_ROWS: Final = 6
+#: Lost domains that have a column each.
+MOST_COLUMNS: Final = 6
 #: Domains of which a row says how many pods each has.
 MOST_DOMAINS: Final = 5
 #: Verdicts of one workload that stand below the first.
@@ -280,6 +283,72 @@ def _counts_by_domain(
 ) -> str:
     was = {name: "" if before is None else f"{before.get(name, 0):,}→" for name in names}
     return "  ".join(f"{domain_name(name)} {was[name]}{after.get(name, 0):,}" for name in names)
+
+
+def losses_tables(outcome: Outcome, *, wide: bool) -> Iterator[RenderableType]:
+    """Yield what the loss of each domain does to workloads: a column each, or of many a row each."""
+    losses = outcome.outcomes
+    if len(losses) > MOST_COLUMNS:
+        yield _each_loss(losses, most=len(losses) if wide else IN_TABLE)
+        return
+    of = [{found.ref: found for found in loss.workloads} for loss in losses]
+    order = sorted(range(len(losses)), key=lambda number: lost_domain(losses[number]))
+    table = plain_table(
+        "RIGHT AFTER → IN THE END",
+        *numbers("WANTED", "BEFORE", folded=True),
+        *(f"without {domain_name(lost_domain(losses[number]))}" for number in order),
+    )
+    hit = [found for found in outcome.workloads if wide or _is_hit(found)]
+    hit = hit or list(outcome.workloads)
+    shown = hit if wide else hit[:MOST_ROWS]
+    for found in shown:
+        cells = (_loss_cell(found, of[number].get(found.ref)) for number in order)
+        wanted = "" if found.wanted is None else f"{found.wanted:,}"
+        table.add_row(title(found), wanted, f"{found.before:,}", *cells)
+    yield table
+    yield from rest_lines([found for found in outcome.workloads if found not in shown])
+
+
+def _is_hit(found: WorkloadOutcome) -> bool:
+    """Return whether something happens to a workload, or is wrong with it."""
+    is_changed = found.change is not ObjectChange.NONE
+    return is_changed or found.lowest < found.before or found.verdict.value is not True
+
+
+def lost_domain(outcome: Outcome) -> str:
+    """Return the domain that is lost last; empty for none."""
+    lost = [event.lose for event in outcome.scenario.events if event.lose is not None]
+    return lost[-1].value if lost else ""
+
+
+def _loss_cell(found: WorkloadOutcome, then: WorkloadOutcome | None) -> Text:
+    if then is None or (then.before == then.lowest == then.after and then.verdict.value is True):
+        return Text(f"{found.before:,}")
+    sign = mark(then.verdict.cause)
+    shown = f" {sign}" if then.verdict.value is not True else ""
+    return Text(f"{then.lowest:,} → {then.after:,}{shown}", style(then.verdict.cause) if shown else "")
+
+
+def _each_loss(losses: Sequence[Outcome], *, most: int) -> Table:
+    """Return a row for each lost domain, the worst first."""
+    table = plain_table("WITHOUT", *numbers("NODES", "PODS LOST", "NOT WELL", "PENDING"), "WORST")
+    rows = []
+    for loss in losses:
+        wrong = [found for found in loss.workloads if found.verdict.value is not True]
+        worst = f"{title(wrong[0])}: {wrong[0].verdict.cause}" if wrong else ""
+        rows.append(
+            (
+                Text(
+                    f"{mark(loss.verdict.cause)} {domain_name(lost_domain(loss))}", style(loss.verdict.cause)
+                ),
+                f"{len(loss.nodes.lost):,}",
+                f"{sum(found.lost for found in loss.workloads):,}",
+                f"{len(wrong):,}",
+                f"{sum(found.pending for found in loss.workloads):,}",
+                worst,
+            )
+        )
+    return add_rows(table, rows, most=most, noun="domain")
 
 
 def constraints_table(workloads: Sequence[WorkloadOutcome], *, wide: bool = False) -> Table | None:

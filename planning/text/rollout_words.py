@@ -14,7 +14,6 @@ from planning.simulation.simulate import NOT_LOOKED_AT, NOT_LOOKED_AT_BESIDE, no
 from planning.simulation.suggestions.rollout_suggestions import RolloutSuggestion, StrategyChange
 from planning.simulation.suggestions.words import cost_of
 from policies.manifests.fields import member
-from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from policies.scheduler.evaluate import ADAPTIVE, nodes_to_find
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from planning.simulation.outcome import Cause, Outcome, WorkloadOutcome
-from planning.text.outcome import as_sentence
+from planning.text.outcome import as_sentence, lost_domain
 from planning.text.words import domain_name
-from planning.what_if.text import lost_domain
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import object_title
 from policies.reports.junit import add_case, add_error, add_suite, fail, new_report, warn

@@ -17,15 +17,14 @@ from rich.text import Text
 from planning.simulation.outcome import Cause, Did, ObjectChange, Outcome, Verdict, WorkloadOutcome
 from planning.simulation.release_diff import DiffKind
 from planning.text.outcome import (
-    MOST_ROWS,
     as_sentence,
     basis_line,
     further_verdicts,
     left_out_line,
+    losses_tables,
+    lost_domain,
     mark,
     nodes_lines,
-    rest_lines,
-    style,
     suggestion_lines,
     title,
     verdict_line,
@@ -35,12 +34,10 @@ from planning.text.outcome import (
 )
 from planning.text.words import domain_name
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
+from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.reports import markdown
 from policies.reports.terminal import MAX_MESSAGE, add_rows, indented, numbers, plain_table, print_all
 
-#: Lost domains that have a column each.
-MOST_COLUMNS: Final = 6
 #: Steps that the longer text shows.
 MOST_STEPS: Final = 200
 
@@ -74,7 +71,7 @@ def parts(outcome: Outcome, *, wide: bool = False) -> Iterator[RenderableType]:
     """Yield what stands between the verdict and the closing lines."""
     yield from _further_verdicts(outcome)
     if outcome.outcomes:
-        yield from _losses(outcome, wide=wide)
+        yield from losses_tables(outcome, wide=wide)
     elif any(event.release is not None for event in outcome.scenario.events) and _differing(outcome):
         yield _releases(outcome)
     else:
@@ -137,69 +134,6 @@ def _drains(outcome: Outcome) -> Table:
         counts = (did[kind] for kind in (Did.EVICTED, Did.NOT_EVICTED, Did.NOT_RECREATED))
         rows.append((one_line(event.drain), *(f"{count:,}" for count in counts)))
     return add_rows(table, rows, noun="node")
-
-
-def _losses(outcome: Outcome, *, wide: bool) -> Iterator[RenderableType]:
-    """Yield what the loss of each domain does to workloads: a column each, or of many a row each."""
-    losses = outcome.outcomes
-    if len(losses) > MOST_COLUMNS:
-        yield _each_loss(losses, most=len(losses) if wide else IN_TABLE)
-        return
-    of = [{found.ref: found for found in loss.workloads} for loss in losses]
-    order = sorted(range(len(losses)), key=lambda number: lost_domain(losses[number]))
-    table = plain_table(
-        "RIGHT AFTER → IN THE END",
-        *numbers("WANTED", "BEFORE"),
-        *(f"without {domain_name(lost_domain(losses[number]))}" for number in order),
-    )
-    hit = [found for found in outcome.workloads if wide or _is_hit(found)]
-    shown = hit if wide else hit[:MOST_ROWS]
-    for found in shown:
-        cells = (_loss_cell(found, of[number].get(found.ref)) for number in order)
-        wanted = "" if found.wanted is None else f"{found.wanted:,}"
-        table.add_row(title(found), wanted, f"{found.before:,}", *cells)
-    yield table
-    yield from rest_lines([found for found in outcome.workloads if found not in shown])
-
-
-def _is_hit(found: WorkloadOutcome) -> bool:
-    return found.lowest < found.before or found.verdict.value is not True
-
-
-def lost_domain(outcome: Outcome) -> str:
-    """Return the domain that is lost last; empty for none."""
-    lost = [event.lose for event in outcome.scenario.events if event.lose is not None]
-    return lost[-1].value if lost else ""
-
-
-def _loss_cell(found: WorkloadOutcome, then: WorkloadOutcome | None) -> Text:
-    if then is None or (then.before == then.lowest == then.after and then.verdict.value is True):
-        return Text(f"{found.before:,}")
-    sign = mark(then.verdict.cause)
-    shown = f" {sign}" if then.verdict.value is not True else ""
-    return Text(f"{then.lowest:,} → {then.after:,}{shown}", style(then.verdict.cause) if shown else "")
-
-
-def _each_loss(losses: Sequence[Outcome], *, most: int) -> Table:
-    """Return a row for each lost domain, the worst first."""
-    table = plain_table("WITHOUT", *numbers("NODES", "PODS LOST", "NOT WELL", "PENDING"), "WORST")
-    rows = []
-    for loss in losses:
-        wrong = [found for found in loss.workloads if found.verdict.value is not True]
-        worst = f"{title(wrong[0])}: {wrong[0].verdict.cause}" if wrong else ""
-        rows.append(
-            (
-                Text(
-                    f"{mark(loss.verdict.cause)} {domain_name(lost_domain(loss))}", style(loss.verdict.cause)
-                ),
-                f"{len(loss.nodes.lost):,}",
-                f"{sum(found.lost for found in loss.workloads):,}",
-                f"{len(wrong):,}",
-                f"{sum(found.pending for found in loss.workloads):,}",
-                worst,
-            )
-        )
-    return add_rows(table, rows, most=most, noun="domain")
 
 
 def _differing(outcome: Outcome) -> list[WorkloadOutcome]:

@@ -12,10 +12,10 @@ from planning.advise.node_groups import NodeGroup, node_groups
 from policies.config.context import AdmissionContext
 from policies.model.scaling import ReplicaRange
 from policies.model.workload import Workload
-from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import read_workload
 from tests.builders import a_node, a_workload
 from tests.planning.clusters import ZONE_KEY
+from tests.planning.scenarios import a_state
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -60,8 +60,8 @@ def advice_of(
     **spec: Any,
 ) -> Advice:
     """Return advice on a Deployment in a cluster."""
-    context = context_of(objects)
-    workload = workload_of(spread, context, **spec)
-    advice = advise(workload, context, UNREAD_PODS, goal, groups_of(context, **(added or {})))
+    state = a_state(objects)
+    workload = workload_of(spread, state.context, **spec)
+    advice = advise(workload, state, goal, groups_of(state.context, **(added or {})))
     assert advice is not None
     return advice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from planning.simulation.events import Event, LostDomain, ScaledWorkload, TargetWorkload
@@ -14,6 +15,7 @@ from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
 from policies.pods.known_pods import KnownPods
 from policies.scheduler.index import ClusterIndex
+from tests.builders import a_constraint, a_node, a_pod
 
 
 def a_state(objects: Iterable[Mapping[str, Any]], **context: Any) -> ClusterState:
@@ -59,3 +61,39 @@ def numbers(outcome: Outcome, name: str) -> tuple[int, int, int, int]:
 def of(outcome: Outcome, name: str) -> WorkloadOutcome:
     """Return the outcome for a workload."""
     return next(each for each in outcome.workloads if each.ref.name == name)
+
+
+def an_ordered_set() -> tuple[ClusterState, dict[str, Any]]:
+    """Return a StatefulSet whose last pod fits nowhere, and it corrected."""
+    labels = {"app": "db"}
+    constraint = a_constraint(topologyKey="kubernetes.io/hostname", labelSelector={"matchLabels": labels})
+    template: dict[str, Any] = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "db"}], "topologySpreadConstraints": [constraint]},
+    }
+    stored: dict[str, Any] = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "shop", "uid": "u1"},
+        "spec": {
+            "replicas": 3,
+            "serviceName": "db",
+            "selector": {"matchLabels": labels},
+            "template": template,
+        },
+    }
+    pods = [
+        a_pod(
+            name=f"db-{number}",
+            namespace="shop",
+            labels=labels | {"controller-revision-hash": "db-1"},
+            owner=("apps/v1", "StatefulSet", "db"),
+            spec=template["spec"] | ({"nodeName": f"n{number + 1}"} if number < 2 else {}),
+        )
+        for number in range(3)
+    ]
+    tainted = a_node("n3", "c", taints=[{"key": "control", "effect": "NoSchedule"}])
+    state = a_state([a_node("n1", "a"), a_node("n2", "b"), tainted, stored, *pods])
+    edited = deepcopy(stored)
+    edited["spec"]["template"]["spec"]["topologySpreadConstraints"][0] |= {"nodeTaintsPolicy": "Honor"}
+    return state, edited

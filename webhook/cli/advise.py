@@ -24,8 +24,10 @@ from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, p
 if TYPE_CHECKING:
     from planning.advise import advise as advise_advise
     from planning.advise import node_groups
+    from planning.simulation.node_source import NodeSource
     from policies.manifests.documents import ManifestObject
     from policies.model import scaling
+    from policies.model.cluster_workloads import ClusterWorkloads
     from policies.model.workload import Workload
     from webhook.cli import placement as cli_placement
 
@@ -155,8 +157,9 @@ def command(
     the range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
     profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
 
-    The pods of the workload that run now are left out: the new template replaces them. Domains that a
-    SpreadPolicy lists (topology.domains) and that have no node may get some.
+    The pods of the workload that run now are left out there: the new template replaces them. What reaches the
+    goal so is then applied to the cluster as it runs, as what-if does it. Domains that a SpreadPolicy lists
+    (topology.domains) and that have no node may get some.
 
     With --autoscale the node groups say which nodes may come. One is added for a replica that is pending, and
     of several groups that could have it the one in the domain with most replicas: the goal must hold whatever
@@ -206,6 +209,7 @@ def _advise(
         UsageError: No node has the topology key, or the range of replicas is too large.
     """
     from planning.advise import advise as advise_advise
+    from policies.model.cluster_workloads import ClusterWorkloads
     from policies.pods import placement
     from webhook.cli import manifest
     from webhook.cli import placement as cli_placement
@@ -215,7 +219,8 @@ def _advise(
         from planning.advise import node_groups
 
         described = list(node_groups.described_nodes(node_groups.domains_key(goal.key), counts))
-    given = cli_placement.read_input(options, described=described, autoscalers=True)
+    workloads = ClusterWorkloads(options.kinds(), every_kind=True)
+    given = cli_placement.read_input(options, workloads, keeps=True, described=described, autoscalers=True)
     (entry,) = given.entries
     try:
         workload = placement.read_workload(entry.value, given.context, namespace=given.namespace)
@@ -224,24 +229,25 @@ def _advise(
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:
             goal = replace(goal, replicas=_replicas(workload, given))
-        return _search(workload, given, goal, _groups(given, goal, counts or {}, autoscale)), entry
+        return _search(workload, given, workloads, goal, counts=counts or {}, autoscale=autoscale), entry
     except placement.PlacementError as error:
         raise DocumentError([*given.problems, *manifest.told(entry, error.errors)]) from error
 
 
 def _groups(
-    given: cli_placement.PlacementInput, goal: Goal, counts: Mapping[str, int], autoscale: Autoscale
+    given: cli_placement.PlacementInput,
+    goal: Goal,
+    counts: Mapping[str, int],
+    autoscaler: NodeSource | None,
 ) -> tuple[node_groups.NodeGroup, ...]:
     """Return the nodes that an autoscaler may add.
 
     Raises:
-        DocumentError: The file of node groups is not what it should be.
         UsageError: A node group is in no domain of the goal.
     """
     from planning.advise import node_groups
 
     context, most = given.context, goal.replicas.most
-    autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
     if autoscaler is None:
         return node_groups.groups_for(context, goal.key, counts, most)
     if lacking := node_groups.groups_lacking(autoscaler, goal.key):
@@ -252,21 +258,39 @@ def _groups(
 def _search(
     workload: Workload,
     given: cli_placement.PlacementInput,
+    workloads: ClusterWorkloads,
     goal: Goal,
-    groups: tuple[node_groups.NodeGroup, ...],
+    *,
+    counts: Mapping[str, int],
+    autoscale: Autoscale,
 ) -> advise_advise.Advice | None:
+    """Return the advice; None if Ctrl-C ended it too early.
+
+    Raises:
+        DocumentError: The file of node groups is not what it should be.
+        UsageError: No node has the topology key, or a node group is in no domain of it.
+    """
     context, most = given.context, goal.replicas.most
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
     from planning.advise import advise as advise_advise
+    from planning.simulation.scenario import ClusterState
+    from webhook.requests.placement import unread_kinds
 
+    autoscaler = autoscale.read(context.cluster)
+    groups = _groups(given, goal, counts, autoscaler)
+    state = ClusterState(
+        context=context, known=given.known, workloads=workloads, unread=unread_kinds(context.cluster)
+    )
     if not any(group.key == goal.key for group in groups):
         from webhook.cli import placement as cli_placement
 
         cli_placement.check_key(given, goal.key, option="--key")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG
     with progress("Trying constraints", long=long) as advance, interruptible() as stop:
-        return advise_advise.advise(workload, context, given.known, goal, groups, stop=stop, on_trial=advance)
+        return advise_advise.advise(
+            workload, state, goal, groups, nodes_from=autoscaler, stop=stop, on_trial=advance
+        )
 
 
 def _replicas(workload: Workload, given: cli_placement.PlacementInput) -> scaling.ReplicaRange:

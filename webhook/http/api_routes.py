@@ -148,7 +148,7 @@ def _counts(found: SimulatedQueue | SimulatedRollout) -> Mapping[str, int]:
 
 def advise(call: ApiCall) -> ApiReply:
     """Find the constraints with which a workload reaches a goal, and prove it by simulation."""
-    found = advise_request(call.body, call.context, UNREAD_PODS)
+    found = advise_request(call.body, call.context, UNREAD_PODS, call.workloads)
     workload, nodes = found.workload, found.trial.prepared.cluster.node_count
     return ApiReply(
         _rendered(found, advise_json.render, advise_text.render, call.screen),

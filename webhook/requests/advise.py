@@ -14,6 +14,7 @@ from planning.simulation.actions import domains_of
 from planning.simulation.events import MOST_ADDED, topology_key
 from planning.simulation.limits import MOST_ADVISED
 from planning.simulation.node_source import NodeSource
+from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import (
@@ -28,6 +29,7 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Count, Keywords, Received
+from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.scaling import ReplicaRange
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
@@ -38,6 +40,7 @@ from webhook.requests.placement import (
     PlacementFields,
     PodLimit,
     autoscaler_of,
+    cluster_state,
     nodes_of,
     try_placing,
 )
@@ -126,36 +129,35 @@ class AdviseRequest(PlacementFields):
         )
 
 
-def advise_request(body: bytes, server: AdmissionContext, known: KnownPods) -> Advice:
+def advise_request(
+    body: bytes, server: AdmissionContext, known: KnownPods, workloads: ClusterWorkloads | None
+) -> Advice:
     """Return the advice on the workload of a request.
 
     Args:
         body: The request, JSON.
         server: What holds where the request leaves something out.
         known: What is known of the pods of the server's cluster.
+        workloads: The workloads of that cluster; None without one.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request, found = read_request(AdviseRequest, body), ErrorList()
-    context, known = request.state(server, known, found)
-    autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
+    state = cluster_state(request, server, known, workloads, found)
+    autoscaler = autoscaler_of(request.autoscale, state.context.cluster, found)
     refuse(found)
-    return try_placing(partial(_advise, request, context, known, autoscaler), _WORKLOAD, found)
+    return try_placing(partial(_advise, request, state, autoscaler), _WORKLOAD, found)
 
 
-def _advise(
-    request: AdviseRequest,
-    context: AdmissionContext,
-    known: KnownPods,
-    autoscaler: NodeSource | None,
-) -> Advice:
+def _advise(request: AdviseRequest, state: ClusterState, autoscaler: NodeSource | None) -> Advice:
     """Return advice on a workload.
 
     Raises:
         PlacementError: Kubernetes would refuse the workload or its pods.
         RequestError: It has no replicas to spread, no node has the topology key, or it would take too long.
     """
+    context = state.context
     workload = read_workload(request.workload, context)
     if why := why_unadvised(workload):
         raise RequestError((FieldError(_WORKLOAD, why, ErrorKind.INVALID, NOTHING_TO_SPREAD),))
@@ -174,7 +176,7 @@ def _advise(
     has_key = any(group.key == goal.key for group in groups)
     if not has_key and (context.cluster is None or not domains_of(context.cluster, goal.key)):
         raise RequestError((invalid_value(_KEY, goal.key, "no node has this label", GOAL_INVALID),))
-    advice = advise(workload, context, known, goal, groups)
+    advice = advise(workload, state, goal, groups, nodes_from=autoscaler)
     if advice is None:
         raise ValueError("nothing stops it")
     return advice

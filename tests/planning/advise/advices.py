@@ -9,7 +9,6 @@ from planning.advise.advise import Advice, advise
 from planning.advise.goal import Goal
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
-from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_node, a_pod
 from tests.planning.goals import (
     ONE_CPU,
@@ -17,9 +16,9 @@ from tests.planning.goals import (
     THREE,
     a_goal,
     advice_of,
-    context_of,
     workload_of,
 )
+from tests.planning.scenarios import a_state
 
 
 @cache
@@ -45,11 +44,10 @@ def _advices() -> Iterator[Advice]:
         Goal(key=HOSTNAME, limit=2, one_a_node=True, replicas=ReplicaRange(4, 4)),
         containers=ONE_CPU,
     )
-    context, asked = context_of(TEMPTING), iter([False] * 60)
+    state, asked = a_state(TEMPTING), iter([False] * 60)
     stopped = advise(
-        workload_of(None, context),
-        context,
-        UNREAD_PODS,
+        workload_of(None, state.context),
+        state,
         a_goal(3, 12, enforced=True),
         stop=lambda: next(asked, True),
     )

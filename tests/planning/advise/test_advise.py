@@ -19,6 +19,7 @@ from planning.advise.constraint_sets import Others
 from planning.advise.goal import Goal
 from planning.advise.goal_simulator import GoalSimulator
 from planning.advise.goal_trial import FailureKind
+from planning.advise.played_goal import PlayedGoal
 from planning.advise.words import verdict
 from policies.manifests.edits import Edit, apply_edits
 from policies.model.topology_keys import HOSTNAME
@@ -39,6 +40,7 @@ from tests.planning.goals import (
     groups_of,
     workload_of,
 )
+from tests.planning.scenarios import a_state
 
 SOFT, HARD = "ScheduleAnyway", "DoNotSchedule"
 
@@ -167,12 +169,12 @@ def test_running_pods() -> None:
 
 def test_an_early_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Untried constraints are reported; before anything is known there is no advice."""
-    context, goal = context_of(TEMPTING), a_goal(3, 12, enforced=True)
-    workload = workload_of(None, context)
-    assert advise(workload, context, UNREAD_PODS, goal, stop=lambda: True) is None
+    state, goal = a_state(TEMPTING), a_goal(3, 12, enforced=True)
+    workload = workload_of(None, state.context)
+    assert advise(workload, state, goal, stop=lambda: True) is None
 
     monkeypatch.setattr("planning.advise.advise.MOST_TRIED", 1)
-    advice = advise(workload, context, UNREAD_PODS, goal)
+    advice = advise(workload, state, goal)
     assert advice is not None
     assert (False, False, 1) == (advice.complete, advice.stopped, advice.tried)
 
@@ -241,10 +243,11 @@ def _cases(draw: st.DrawFn) -> dict[str, Any]:
 @given(_cases(), st.randoms(use_true_random=False))
 def test_advice_on_small_clusters(case: dict[str, Any], random: Random) -> None:
     """The goal holds whichever of the best nodes is chosen, and no preferred set reaches it."""
-    context, goal = context_of(case["objects"]), case["goal"]
+    state, goal = a_state(case["objects"]), case["goal"]
+    context = state.context
     workload = workload_of(case["spread"], context, containers=ONE_CPU)
     groups = groups_of(context, **case["added"])
-    advice = advise(workload, context, UNREAD_PODS, goal, groups)
+    advice = advise(workload, state, goal, groups)
     assert advice is not None
     assert advice.complete
     event(f"reached {advice.is_met}, written {_written(advice) != []}")
@@ -254,14 +257,16 @@ def test_advice_on_small_clusters(case: dict[str, Any], random: Random) -> None:
     if advice.chosen is None:
         return
     simulator = GoalSimulator(workload, context, UNREAD_PODS, advice.reachable, groups)
+    played = PlayedGoal(workload, state, goal.range, groups, nodes_from=None, stop=lambda: False)
     cost = advice.chosen.cost if advice.trial.failure(advice.reachable) is None else (3,)
     domains = advice.reachable.domains_needed if groups else 1
     for other_cost, constraints in _all_sets(goal, case["spread"] or [], domains):
         if other_cost < cost:
             path = workload.kind.constraints_path
-            tried = apply_edits(workload.obj, [Edit(path, None, constraints)])
-            trial = simulator.run(read_workload(tried, context))
-            assert trial.failure(advice.reachable) is not None, constraints
+            edits = [Edit(path, None, constraints)]
+            trial = simulator.run(read_workload(apply_edits(workload.obj, edits), context))
+            failure = trial.failure(advice.reachable) or played.failure(edits, advice.reachable)
+            assert failure is not None, constraints
 
 
 def _check_placement(obj: Object, context: Any, goal: Goal, random: Random) -> None:

@@ -17,9 +17,9 @@ from planning.simulation.play import FIRST_OF_EQUALS, EventError
 from planning.simulation.played_cluster import cluster_of
 from planning.simulation.scenario import ClusterState
 from policies.pods.known_pods import UNREAD_PODS
-from tests.builders import a_constraint, a_deployment, a_node, a_pod
+from tests.builders import a_constraint, a_deployment, a_node
 from tests.planning.autoscaled import groups, the_autoscaler
-from tests.planning.scenarios import a_state, losing, numbers, of, played, restarting, scaling
+from tests.planning.scenarios import a_state, an_ordered_set, losing, numbers, of, played, restarting, scaling
 from tests.planning.what_ifs import another_pod, its_pods
 
 Object = dict[str, Any]
@@ -169,45 +169,9 @@ def test_what_comes_after_a_rollout() -> None:
     assert (6, ObjectChange.RESTARTED) == (of(again, "web").updated, of(again, "web").change)
 
 
-def _ordered() -> tuple[ClusterState, Object]:
-    """Return a StatefulSet whose last pod fits nowhere, and it corrected."""
-    labels = {"app": "db"}
-    constraint = a_constraint(topologyKey="kubernetes.io/hostname", labelSelector={"matchLabels": labels})
-    template: Object = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "db"}], "topologySpreadConstraints": [constraint]},
-    }
-    stored: Object = {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "db", "namespace": "shop", "uid": "u1"},
-        "spec": {
-            "replicas": 3,
-            "serviceName": "db",
-            "selector": {"matchLabels": labels},
-            "template": template,
-        },
-    }
-    pods = [
-        a_pod(
-            name=f"db-{number}",
-            namespace="shop",
-            labels=labels | {"controller-revision-hash": "db-1"},
-            owner=("apps/v1", "StatefulSet", "db"),
-            spec=template["spec"] | ({"nodeName": f"n{number + 1}"} if number < 2 else {}),
-        )
-        for number in range(3)
-    ]
-    tainted = a_node("n3", "c", taints=[{"key": "control", "effect": "NoSchedule"}])
-    state = a_state([a_node("n1", "a"), a_node("n2", "b"), tainted, stored, *pods])
-    edited = deepcopy(stored)
-    edited["spec"]["template"]["spec"]["topologySpreadConstraints"][0] |= {"nodeTaintsPolicy": "Honor"}
-    return state, edited
-
-
 def test_an_ordered_set_waits_for_an_old_pod() -> None:
     """OrderedReady replaces no pod before the pending one runs; deleted after the edit, it comes anew."""
-    state, edited = _ordered()
+    state, edited = an_ordered_set()
     edit, delete = Event(apply=edited), Event(delete=NamedPod(namespace="shop", name="db-2"))
     stuck, done = played(state, edit), played(state, edit, delete)
 

@@ -192,6 +192,22 @@ def test_diff(commands: Commands, folder: Path) -> None:
     assert b"nothing to change" in nothing.stderr
 
 
+@pytest.mark.slow
+def test_the_advice_applied(commands: Commands, folder: Path) -> None:
+    """What-if says of the changed file what the advice says."""
+    if shutil.which("patch") is None:
+        pytest.skip("there is no patch")
+    goal = ("-f", "web.yaml", *GOAL, "--enforce")
+    advised = _answer(_advise(commands, *goal, "-o", "json"))["outcome"]
+    diff = _advise(commands, *goal, "--diff").stdout
+    subprocess.run(["patch", "-p1"], cwd=folder, input=diff, check=True, capture_output=True)
+    asked = ("-f", "web.yaml", "--lose-each", "zone", "--cluster", "cluster.json", "-o", "json")
+    played = _answer(commands.run("what-if", *asked))
+
+    assert 3 == len(advised["outcomes"])
+    assert advised == played
+
+
 def test_patch_of_an_object(commands: Commands) -> None:
     """For an object of the cluster the change is a command."""
     done = _advise(commands, "deploy/web", "-n", "shop", *GOAL, "--diff")

@@ -32,7 +32,7 @@ def _request(**fields: Any) -> dict[str, Any]:
 
 
 def _advise(**fields: Any) -> Advice:
-    return advise_request(orjson.dumps(_request(**fields)), SERVER, UNREAD_PODS)
+    return advise_request(orjson.dumps(_request(**fields)), SERVER, UNREAD_PODS, None)
 
 
 def test_what_is_left_out() -> None:
