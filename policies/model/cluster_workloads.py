@@ -161,13 +161,15 @@ class ClusterWorkloads:
             self.namespaces.add(namespace)
         if self.namespace and namespace != self.namespace:
             return
-        owner = _owner_reference(metadata, namespace)
         if kind.is_pod:
-            if owner is not None and is_pending(obj):
+            # Most have a node, and whose they are does not matter here.
+            owner = _owner_reference(metadata, namespace) if is_pending(obj) else None
+            if owner is not None:
                 self._pending[namespace, title] = owner.key
             else:
                 self._pending.pop((namespace, title), None)
         elif is_looked_at:
+            owner = _owner_reference(metadata, namespace)
             self._keep(WorkloadRef(namespace, kind.kind, title), kind, owner, obj, found or ErrorList())
 
     def _keep(
