@@ -14,16 +14,16 @@ from typing import Final
 from benchmarks.clusters import ZONE, Cluster, objects
 from planning.simulation.actions import apply_events
 from planning.simulation.cluster_simulation import ClusterSimulation
-from planning.simulation.events import LostDomain, NodeEvent
+from planning.simulation.events import Event, LostDomain, NodeEvent
+from planning.simulation.play import play
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.rescheduling import Rescheduling
-from planning.simulation.survive.cluster_survival import ClusterSurvival
-from planning.simulation.survive.loss import LossOptions
+from planning.simulation.scenario import ClusterState, Scenario
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList
 from policies.model.cluster_workloads import ClusterWorkloads
 from policies.model.workload_kinds import WorkloadKinds
-from policies.pods.pod_objects import PodObjects
+from policies.pods.known_pods import KnownPods
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.repeated import BestNodes, RepeatedRequests
@@ -43,36 +43,34 @@ class _Read:
 
     context: AdmissionContext
     workloads: ClusterWorkloads
-    running: PodObjects
+    known: KnownPods
 
 
 def run(aims: Iterable[tuple[Cluster, float]] = AIMS_S) -> None:
     """Print what the loss of a zone takes of each cluster."""
     for cluster, aim in aims:
         read = _read(cluster)
+        state = ClusterState(context=read.context, known=read.known, workloads=read.workloads)
+        lose = Event(lose=LostDomain(topology_key=ZONE, value=_ZONE))
         began = time.process_time()
-        options = LossOptions(key=ZONE, domain=_ZONE)
-        survival = ClusterSurvival(read.workloads, read.context, options, read.running)
-        first = time.process_time() - began
-        (done,) = survival.losses()
+        outcome = play(Scenario(cluster=state, events=(lose,)))
         whole = time.process_time() - began
         plain, followed = (_compare(read, known) for known in (_NothingKnown(), RepeatedRequests()))
-        displaced = done.loss.impact.pods
-        print(f"Survive --all, {cluster.nodes:,} nodes, {cluster.pods:,} pods, {displaced:,} displaced:")
-        print(f"  what is gone, before any pod     {first:6.1f} s")
+        displaced = sum(each.lost for each in outcome.workloads)
+        print(f"Lose a zone, {cluster.nodes:,} nodes, {cluster.pods:,} pods, {displaced:,} displaced:")
         print(f"  the loss of one zone             {whole:6.1f} s (aim {aim:g})")
         print(f"  {COMPARED:,} pods, each by itself    {plain:6.1f} s")
         print(f"  the same, followed               {followed:6.1f} s, {followed / plain:.2f} x that")
 
 
 def _read(cluster: Cluster) -> _Read:
-    index, running = ClusterIndex(), PodObjects(None)
+    index, known = ClusterIndex(), KnownPods(None, now=0.0)
     workloads = ClusterWorkloads(WorkloadKinds(()), every_kind=True)
     for obj in objects(cluster):
         index.apply(obj)
-        running(obj)
+        known(obj)
         workloads(obj)
-    return _Read(AdmissionContext(policies=(), cluster=index), workloads, running)
+    return _Read(AdmissionContext(policies=(), cluster=index), workloads, known)
 
 
 class _NothingKnown(RepeatedRequests):
@@ -92,7 +90,7 @@ def _compare(read: _Read, known: RepeatedRequests) -> float:
         raise ValueError("a cluster was read")
     simulation = ClusterSimulation.of(read.context.cluster)
     simulation.repeated = known
-    facts = PodFacts(simulation.cluster, (), read.running, {})
+    facts = PodFacts(simulation.cluster, (), read.known.running, {})
     lose = NodeEvent(lose=LostDomain(topology_key=ZONE, value=_ZONE))
     gone = apply_events([lose], simulation, facts, ErrorList()).evicted
     gone.sort(key=lambda pod: (pod.namespace, pod.name))

@@ -62,11 +62,6 @@ class Drain:
             (self.stayed if facts.is_tied(pod) else self._waiting).append(pod)
 
     @property
-    def unread_budgets(self) -> bool:
-        """Whether pods were evicted though it is not known which budgets they have."""
-        return bool(self.evicted) and not self._budgets.known
-
-    @property
     def drained(self) -> tuple[str, ...]:
         """The nodes of which every pod that can go is gone."""
         left = {pod.node for pod in self._waiting}

@@ -24,7 +24,6 @@ from policies.pods.placement import Placement, PreparedPod
 from policies.scheduler.changes import ChangeKind
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.skew import skew_of
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/what-if/v1"
@@ -359,8 +358,3 @@ class Outcome:
     not_modeled: tuple[str, ...] = ()  #: What else a scheduler looks at, as the API names it.
     not_looked_at: tuple[str, ...] = ()  #: What may happen in a real cluster meanwhile.
     final: Annotated[ClusterIndex | None, INTERNAL] = None  #: The cluster at the end.
-
-
-def skew_or_none(applied: AppliedConstraint, counts: Mapping[str, int] | None) -> int | None:
-    """Return the skew of counts by domain; None where the constraint is not in force."""
-    return None if counts is None else skew_of(applied, counts)

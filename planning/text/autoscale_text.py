@@ -75,11 +75,6 @@ def new_node_lines(scaled: Autoscaled | None) -> Iterator[str]:
         yield more(rest)
 
 
-def uncounted_note(scaled: Autoscaled) -> str:
-    """Return the note that verdicts on losses are those without new nodes."""
-    return f"No verdict counts nodes that {scaled.autoscaler} adds: none may come, or not in time."
-
-
 def new_nodes_by_group(scaled: Autoscaled) -> str:
     """Return how many nodes each node group or NodePool gets, by zone.
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from planning.text.outcome import as_sentence
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_page import SHOP, answer
-from tests.planning.simulation.survive.cluster_losses import NODES, pods_with_volumes
+from tests.planning.losses import NODES, pods_with_volumes
 from tests.webhook.ui.pages import a_cluster
 
 ZONE = "topology.kubernetes.io/zone"

@@ -12,13 +12,10 @@ import pytest
 
 from planning.audit.audit import audit
 from planning.plan.plan import ManifestSet, make_plan
-from planning.simulation.cluster_simulation import ClusterSimulation
 from planning.simulation.pod_facts import PodFacts
 from planning.simulation.replicas import running_replicas
 from planning.simulation.rollout.running_pods import find_running
 from planning.simulation.scenario import ClusterState
-from planning.simulation.survive.deployed_workloads import Deployment
-from planning.simulation.survive.loss import LossOptions
 from policies.config.context import AdmissionContext
 from policies.model.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.model.workload import Workload
@@ -80,14 +77,6 @@ def of_audit(prepared: PreparedPod, context: AdmissionContext) -> int | None:
     return audit(ClusterWorkload(workload, workload.kind.kind, "web", 0), context).running
 
 
-def of_survive(prepared: PreparedPod, context: AdmissionContext) -> int:
-    simulation = ClusterSimulation.of(prepared.cluster, prepared.request)
-    [found] = Deployment(
-        simulation, context, LossOptions("kubernetes.io/hostname"), UNREAD_PODS.running
-    ).deploy([prepared.workload], {})
-    return found.used + found.replaced
-
-
 def of_facts(prepared: PreparedPod, _: AdmissionContext) -> int:
     return PodFacts(prepared.cluster, [prepared], UNREAD_PODS.running).own_count
 
@@ -119,7 +108,6 @@ WAYS: dict[str, Callable[[PreparedPod, AdmissionContext], int | None]] = {
     "simulate --evict": lambda prepared, _: (
         PodFacts(prepared.cluster, [prepared], UNREAD_PODS.running).own_count
     ),
-    "survive": of_survive,
     "plan": of_plan,
 }
 

@@ -18,12 +18,11 @@ from planning.simulation.simulated_queue import (
     SimulationSettings,
     simulate_queue,
 )
-from planning.simulation.survive.loss import LossOptions
-from planning.simulation.survive.survive import SingleLosses
 from policies.config.context import AdmissionContext
 from policies.pods.known_pods import KnownPods
 from policies.pods.placement import read_workload
 from policies.scheduler.index import ClusterIndex
+from tests.planning.scenarios import losing, played
 from webhook.requests.simulate import tie_breaker
 
 ZONE = "topology.kubernetes.io/zone"
@@ -58,7 +57,7 @@ def different(record: Mapping[str, Any], *, seeds: int = SEEDS) -> dict[str, tup
     if "rollout" in action or "scale" in action:
         found = _rolled_out(record, cluster, seeds)
     elif record.get("phase") == "survive":
-        found = _survived(record, cluster)
+        found = _survived(record)
     elif "deletionCostTo" in action:
         found = _costs(record, cluster)
     else:
@@ -142,16 +141,18 @@ def _ends(simulated: SimulatedQueue) -> list[Any]:
     return _multisets(stages.recovered for stages in simulated.what_if.domains)
 
 
-def _survived(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tuple[Any, Any]]:
+def _survived(record: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     seen = record["observed"]
-    workload = read_workload(record["workload"], cluster.context)
-    survival = SingleLosses([workload], cluster.context, LossOptions(ZONE), cluster.known.running)
-    (loss,) = (loss for loss in survival.losses() if loss.domain == record["action"]["lose"])
-    (entry,) = loss.workloads
-    message = "" if entry.pending is None else entry.pending.condition
+    outcome = played(record["cluster"]["items"], losing(record["action"]["lose"], ZONE))
+    entry = next(
+        (each for each in outcome.workloads if each.ref.name == record["workload"]["metadata"]["name"]), None
+    )
+    if entry is None:
+        # Nothing happens to it: what is pending was so before.
+        return {}
     return {
-        "running": (seen["pods"] - seen["pending"], entry.running),
-        "message": (bool(seen["message"]), bool(message)),
+        "running": (seen["pods"] - seen["pending"], entry.after),
+        "message": (bool(seen["message"]), bool(entry.verdict.message)),
     }
 
 

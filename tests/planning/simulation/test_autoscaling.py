@@ -7,7 +7,6 @@ from itertools import count
 from planning.autoscaler.sources import deduce
 from planning.simulation.scheduling_queue import queue_replicas
 from planning.simulation.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
-from planning.what_if import simulate_text
 from policies.config.context import AdmissionContext
 from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import ZONE, a_constraint, a_node, a_workload
@@ -37,7 +36,7 @@ def test_interrupted_anywhere() -> None:
     scaled = whole.autoscaled
     assert scaled is not None
     assert (4, 0) == (len(scaled.nodes), whole.pending)
-    early, so_far = 0, 0
+    early = 0
     for turns in range(200):
         found = simulated(turns)
         got = found.simulation.autoscaled
@@ -46,10 +45,7 @@ def test_interrupted_anywhere() -> None:
             assert got == scaled
             break
         early += 1
-        text = simulate_text.headline(found).plain
-        assert "not tried" in text or "pending so far" in text or found.simulation.pending == 0
-        so_far += "pending so far" in text
     else:
         raise AssertionError("it was never complete")
 
-    assert early > so_far > 0
+    assert early

@@ -9,8 +9,8 @@ import pytest
 from planning.simulation.disruption_budgets import SEVERAL_BUDGETS, VIOLATES_BUDGET, BudgetCount
 from planning.simulation.drain import NO_CONTROLLER
 from tests.builders import a_node, a_pod
+from tests.planning.losses import a_budget, pods_of
 from tests.planning.simulation.drains import drain_of
-from tests.planning.simulation.survive.cluster_losses import a_budget, pods_of
 
 Object = dict[str, Any]
 
@@ -32,7 +32,7 @@ def test_without_budgets() -> None:
     found = drain_of([*TWO, *pods_of("web", ["n1", "n2", "n1"]), *pods_of("db", ["n1"])], "n1")
 
     assert ["db-0", "web-0", "web-2"] == found.evicted
-    assert (("n1",), {}, False) == (found.drain.drained, found.refused, found.drain.unread_budgets)
+    assert (("n1",), {}) == (found.drain.drained, found.refused)
     assert {"n2"} == {entry.step.node for entry in found.again.displaced if entry.step}
     node = found.simulation.cluster.nodes.find("n1")
     assert node is not None
@@ -180,11 +180,11 @@ def test_percentages_of_the_replicas_that_are_wanted() -> None:
 
 
 def test_budgets_that_were_not_read() -> None:
-    """All go, and it is said that nobody knows; a drain that evicts none needs no budget."""
+    """All go that a budget could keep; those of a DaemonSet stay."""
     objects = [*TWO, *pods_of("api", ["n1"]), *pods_of("agent", ["n2"], kind="DaemonSet")]
 
-    assert drain_of(objects, "n1", budgets_read=False).drain.unread_budgets
-    assert not drain_of(objects, "n2", budgets_read=False).drain.unread_budgets
+    assert ["api-0"] == drain_of(objects, "n1", budgets_read=False).evicted
+    assert [] == drain_of(objects, "n2", budgets_read=False).evicted
 
 
 def test_volumes_that_go_with_their_pods() -> None:

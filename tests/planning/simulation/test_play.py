@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -16,11 +17,14 @@ from planning.simulation.outcome import Cause, Did, ObjectChange
 from planning.simulation.play import FIRST_OF_EQUALS, EventError
 from planning.simulation.played_cluster import cluster_of
 from planning.simulation.scenario import ClusterState
+from planning.text.outcome import lost_domain
 from policies.pods.known_pods import UNREAD_PODS
 from tests.builders import a_constraint, a_deployment, a_node
 from tests.planning.autoscaled import groups, the_autoscaler
+from tests.planning.losses import NODES, pods_of, pods_with_volumes
 from tests.planning.scenarios import a_state, an_ordered_set, losing, numbers, of, played, restarting, scaling
 from tests.planning.what_ifs import another_pod, its_pods
+from tests.policies.scheduler import storage_objects as storage
 
 Object = dict[str, Any]
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -317,3 +321,44 @@ def test_nodes_that_an_autoscaler_removes() -> None:
     assert (1, 1) == (len(outcome.nodes.removed), outcome.nodes.after)
     assert (2, 2, 0) == (of(outcome, "web").before, of(outcome, "web").after, of(outcome, "web").pending)
     assert [Did.REMOVED, Did.EVICTED, Did.BOUND] == [step.did for step in outcome.steps]
+
+
+def _pending_without(objects: Iterable[Object]) -> dict[str, list[str]]:
+    """Return the workloads that lack pods in the end, by the zone that is lost."""
+    outcome = played(objects, each="zone")
+    return {
+        lost_domain(each): sorted(found.ref.name for found in each.workloads if found.pending)
+        for each in outcome.outcomes
+    }
+
+
+def test_pods_with_volumes() -> None:
+    """A pod whose volume is in the lost zone fits nowhere else; one whose volume is elsewhere does."""
+    without = _pending_without([*NODES, *pods_with_volumes()])
+
+    assert {"a": ["db-0"], "b": ["db-1"], "c": []} == without
+
+
+def test_each_loss_finds_the_volumes_as_they_were() -> None:
+    """A volume that one loss gives a claim is free again in the next: any claim may get the one left."""
+    around: list[Object] = [*NODES, *(storage.a_csi_node(node) for node in ("n1", "n2", "n3"))]
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": storage.DRIVER}}
+    around += [driver, storage.a_class(provisioner="kubernetes.io/no-provisioner")]
+    for name, node in (("of-a", "n1"), ("of-b", "n2")):
+        around.append(storage.a_claim(name))
+        around += pods_of(name, [node], "10m", volumes=storage.using(name))
+
+    left, elsewhere = (storage.a_volume("left", zone=zone) for zone in ("c", "x"))
+    assert {"a": [], "b": [], "c": []} == _pending_without([*around, left])
+    assert {"a": ["of-a"], "b": ["of-b"], "c": []} == _pending_without([*around, elsewhere])
+
+
+def test_victims_of_a_loss() -> None:
+    """Displaced pods evict those of lower priority, which then lack them."""
+    low = pods_of("low", ["n2"], cpu="3")
+    high = pods_of("high", ["n1"], cpu="3", priority=10)
+    outcome = played([*NODES[:2], *low, *high], losing("a"))
+
+    assert (1, 0, 1, 0) == numbers(outcome, "high")
+    assert (1, 0, 0, 1) == numbers(outcome, "low")
+    assert 1 == of(outcome, "low").evicted
