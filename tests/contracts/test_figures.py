@@ -138,7 +138,7 @@ FIGURES: list[tuple[str, str, list[float]]] = [
     ("docs/operate.md", "takes N % of a core at most", [skew.SHARE * 100]),
     ("docs/operate.md", "A sweep begins every N s", [skew.SWEEP_EVERY_S]),
     ("docs/operate.md", "At most N are written in a minute", [event_writer.MAX_PER_MINUTE]),
-    ("docs/placement.md", "one after another (at most N)", [replicas.MOST_PLACED]),
+    ("docs/explain.md", "one after another (at most N)", [replicas.MOST_PLACED]),
     (
         "docs/plan.md",
         "At most N files and N MiB are read",
