@@ -23,6 +23,7 @@ from docs.generator import (
     shop,
     terminal,
     typescript,
+    verdicts,
 )
 from docs.generator.markdown import NOTE
 from docs.generator.published import write_or_check
@@ -56,6 +57,7 @@ def _files() -> Mapping[Path, str]:
         "metrics.md": installation.page_of_metrics(),
         "alerts.md": installation.page_of_alerts(),
         "chart.md": installation.page_of_values(),
+        "verdicts.md": verdicts.page_of_verdicts(),
         **{f"rules/{name}": text for name, text in rules.pages().items()},
     }
     pages = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - set(REFERENCE.rglob("*.md")))]

@@ -244,23 +244,24 @@ def attribute_docs(kind: type) -> dict[str, str]:
 
 @cache
 def _comments(module: str) -> dict[str, dict[str, str]]:
-    """Return what the ``#:`` comments behind or above the fields of a module's classes say, by class."""
+    """Return what the ``#:`` comments at fields and members of a module's classes say, by class."""
     source = inspect.getsource(sys.modules[module])
     lines = source.splitlines()
     return {
         node.name: {
-            entry.target.id: comment
+            target.id: comment
             for entry in node.body
-            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name)
-            if (comment := _comment(lines, entry))
+            if isinstance(entry, ast.AnnAssign | ast.Assign)
+            for target in (entry.targets if isinstance(entry, ast.Assign) else [entry.target])
+            if isinstance(target, ast.Name) and (comment := _comment(lines, entry))
         }
         for node in ast.parse(source).body
         if isinstance(node, ast.ClassDef)
     }
 
 
-def _comment(lines: Sequence[str], entry: ast.AnnAssign) -> str:
-    """Return the comment of a field, from the lines of its module; empty without one."""
+def _comment(lines: Sequence[str], entry: ast.AnnAssign | ast.Assign) -> str:
+    """Return the comment of a field or a member, from the lines of its module; empty without one."""
     behind = lines[(entry.end_lineno or entry.lineno) - 1].partition("  #: ")[2]
     above = takewhile(lambda line: line.lstrip().startswith("#: "), reversed(lines[: entry.lineno - 1]))
     return _plain(behind or " ".join(reversed([line.lstrip()[3:] for line in above])))
@@ -271,4 +272,4 @@ def _docstring(described: object) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\bNone\b", "null", re.sub(r"\s+", " ", text)).strip().replace("``", '"')
+    return re.sub(r"\bNone\b(?! of\b)", "null", re.sub(r"\s+", " ", text)).strip().replace("``", '"')

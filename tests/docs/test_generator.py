@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from docs.generator import __main__ as generator
-from docs.generator import corpus, installation, rules, terminal
+from docs.generator import corpus, installation, rules, terminal, verdicts
 from docs.generator.markdown import NOTE, page, table
 from docs.generator.schemas import fields
+from planning.simulation.outcome import Cause
+from planning.text import outcome as outcome_text
 from policies.rules.base import all_rules
 
 
@@ -44,6 +46,22 @@ def test_settings_of_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
         "- `keys`: Which labels count. Default: `[app, tier]`.",
         "- `strict`: Whether to be strict. Default: `true`.",
     ] == re.findall(r"^- `.*", rules.pages()["selector-missing.md"], re.MULTILINE)
+
+
+def test_the_glossary_has_every_cause() -> None:
+    """In the order of the ladder, each with what it means."""
+    row = re.compile(r"^\| `.` \| `([a-z-]+)` \| [a-z ]+ \| \w.*\. \|$", re.MULTILINE)
+
+    assert [*Cause] == row.findall(verdicts.page_of_verdicts())
+
+
+def test_the_glossary_has_the_columns_of_answers() -> None:
+    """A column of numbers that several answers have is explained; others are names, or of one question."""
+    explained = {heading for headings in verdicts.HEADINGS.values() for heading in headings.values()}
+    text = Path(outcome_text.__file__).read_text()
+    shown = {*re.findall(r'"([A-Z][A-Z ]+)"', text)} - {"WORKLOAD", "CONSTRAINT", "BUDGET", "MAX"}
+
+    assert set() == shown - explained - {name for name in vars(outcome_text) if name.isupper()}
 
 
 def test_table() -> None:

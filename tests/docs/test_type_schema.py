@@ -8,14 +8,17 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 
-from docs.generator.type_schema import class_schema, standalone_schema, type_schema
+from docs.generator.type_schema import attribute_docs, class_schema, standalone_schema, type_schema
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, Keywords, SentAs, sent
 
 
 class Color(StrEnum):
     """A choice."""
 
+    #: None of the others, and None
+    #: where it is dark.
     RED = "red"
+    BLUE = "blue"  #: Another one.
 
 
 class Leaf(TypedDict):
@@ -98,8 +101,8 @@ def _refer(kind: type) -> dict[str, Any]:
         (dict[str, Any], {"type": "object"}),
         (dict[str, Leaf], {"type": "object", "additionalProperties": {"$ref": "Leaf"}}),
         (Literal["a", "b"], {"enum": ["a", "b"]}),
-        (Color, {"enum": ["red"]}),
-        (Color | None, {"anyOf": [{"enum": ["red"]}, {"type": "null"}]}),
+        (Color, {"enum": ["red", "blue"]}),
+        (Color | None, {"anyOf": [{"enum": ["red", "blue"]}, {"type": "null"}]}),
         (Annotated[str, Keywords(const="x")], {"type": "string", "const": "x"}),
         (
             Annotated[str, Keywords(const="x")] | None,
@@ -127,7 +130,7 @@ def test_class() -> None:
                 "description": 'How large it is, in "cm" and over two lines.',
             },
             "leaves": {"type": "array", "items": {"$ref": "Leaf"}, "description": "Its parts."},
-            "color": {"anyOf": [{"enum": ["red"]}, {"type": "null"}], "description": "Its color."},
+            "color": {"anyOf": [{"enum": ["red", "blue"]}, {"type": "null"}], "description": "Its color."},
         },
     } == class_schema(Tree, _refer)
 
@@ -161,6 +164,14 @@ def test_recursive_document() -> None:
     assert {"$ref": "#"} == schema["properties"]["nests"]["items"]
     assert "#" == schema["$defs"]["Egg"]["properties"]["hatches"]["$ref"]
     assert ["Egg"] == list(schema["$defs"])
+
+
+def test_members_of_an_enum() -> None:
+    """Their comments describe them; None at the beginning of a sentence is no value."""
+    assert {
+        "RED": "None of the others, and null where it is dark.",
+        "BLUE": "Another one.",
+    } == attribute_docs(Color)
 
 
 def test_a_field_without_a_description() -> None:
