@@ -66,7 +66,9 @@ def _files() -> Mapping[Path, str]:
         **{REFERENCE / name: text for name, text in reference.items()},
         **corpus.refreshed({**repository.files(), **terminal.refreshed(texts)}),
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
-        DOCS / "releases.md": releases.refreshed(texts[DOCS / "releases.md"]),
+        REFERENCE / "releases.md": releases.refreshed(
+            repository.current((REFERENCE / "releases.md").read_text("utf-8"))
+        ),
         # The guide shows commands on the cluster of evenkeel ui --demo, which a wheel has without the guide.
         **dict.fromkeys(
             (DOCS / "examples" / "shop.json", ROOT / "webhook" / "demo" / "shop.json"), shop.cluster()
