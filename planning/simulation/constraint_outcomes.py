@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from planning.simulation.outcome import ConstraintOutcome
-from planning.simulation.survival import most_populated
+from planning.simulation.survival import DomainPods, most_populated
 from policies.model.constraint import WhenUnsatisfiable
 from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.skew import skew_of
+from policies.scheduler.skew import skew
 
 
 class CountedConstraint(NamedTuple):
@@ -19,7 +21,7 @@ class CountedConstraint(NamedTuple):
 
     position: int
     applied: AppliedConstraint
-    counts: dict[str, int]
+    pods: DomainPods
     skew: int
 
 
@@ -61,9 +63,11 @@ def count_constraints(request: SchedulingRequest | None, cluster: ClusterIndex) 
     """Return the constraints in force for a pod with what they count; none without a pod."""
     found: CountedConstraints = {}
     for position, result in enumerate(() if request is None else count_spread(request, cluster)):
-        applied, counts = result.applied, result.domains.by_value()
+        applied, domains = result.applied, result.domains
+        pods = DomainPods(domains.eligible.existing_values, domains.held())
+        matching = domains.matching[np.flatnonzero(domains.exists)]
         key = applied.constraint.topology_key, applied.constraint.when_unsatisfiable
-        found[key] = CountedConstraint(position, applied, counts, skew_of(applied, counts))
+        found[key] = CountedConstraint(position, applied, pods, skew(applied, matching))
     return found
 
 
@@ -73,7 +77,7 @@ def _outcome(
     at_end = now or was
     if at_end is None:
         raise ValueError("a constraint is in force before or at the end")
-    before, after, others = most_populated(was and was.counts, now and now.counts)
+    before, after, others = most_populated(was and was.pods, now and now.pods)
     # Before its edit it was another measure.
     same = [each.skew for each in (was, now) if each is not None and each.applied == at_end.applied]
     return ConstraintOutcome(

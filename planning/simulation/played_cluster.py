@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final, NamedTuple
@@ -49,6 +49,7 @@ class PodOwners:
         self._state = state
         self._owners: dict[WorkloadRef, WorkloadRef] = {}
         self._objects: dict[WorkloadRef, Workload | None] = {}
+        self._revisions = state.workloads.revisions()
         #: The pods of each that have a node which is there, and are not being deleted.
         self.running: dict[WorkloadRef, list[tuple[str, str]]] = {}
         #: Those that have none.
@@ -92,13 +93,24 @@ class PodOwners:
     def object_of(self, ref: WorkloadRef) -> Workload | None:
         """Return the object of a workload as the cluster has it; None if that is not known."""
         if ref not in self._objects:
-            self._objects[ref] = object_in(self._state.workloads, ref) or self._state.applied.get(ref)
+            found = object_in(self._state.workloads, ref, self._revisions)
+            self._objects[ref] = found or self._state.applied.get(ref)
         return self._objects[ref]
 
 
-def object_in(workloads: ClusterWorkloads, ref: WorkloadRef) -> Workload | None:
-    """Return the object of a workload as a cluster has it; None if that is not known."""
-    found = workloads.find(ref)
+def object_in(
+    workloads: ClusterWorkloads,
+    ref: WorkloadRef,
+    revisions: Mapping[WorkloadRef, Sequence[WorkloadRef]] | None = None,
+) -> Workload | None:
+    """Return the object of a workload as a cluster has it; None if that is not known.
+
+    Args:
+        workloads: The workloads of the cluster.
+        ref: The workload.
+        revisions: Their revisions, for who looks for many.
+    """
+    found = workloads.find(ref, revisions)
     return _deployment(found, ref) if found is not None and found.kind.kind != ref.kind else found
 
 
@@ -187,6 +199,8 @@ class PlayedCluster:
     budgets: DisruptionBudgets = field(init=False)  #: What may be evicted.
     _cause: dict[tuple[str, str], int | None] = field(default_factory=dict)
     _told_nodes: int = 0
+    # Of each workload the pods that came to it, and all that it has or had.
+    _claimed: dict[WorkloadRef, set[tuple[str, str]]] = field(default_factory=dict)
     _names: dict[WorkloadRef, set[tuple[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -226,6 +240,7 @@ class PlayedCluster:
             placed=list(self.placed),
             own=dict(self.own),
             belongs=dict(self.belongs),
+            _claimed={ref: set(keys) for ref, keys in self._claimed.items()},
             objects={ref: each.copy() for ref, each in self.objects.items()},
             gone=list(self.gone),
             event=self.event,
@@ -315,7 +330,7 @@ class PlayedCluster:
 
     def running(self, ref: WorkloadRef) -> Counter[str]:
         """Return how many pods of a workload run on each node that is there."""
-        return Counter(node for _, node in self.running_pods(ref))
+        return Counter(self.cluster.nodes_of(ref.namespace, [name for _, name in self._keys(ref)]))
 
     def running_pods(self, ref: WorkloadRef) -> Iterator[tuple[str, str]]:
         """Yield the name and the node of each pod of a workload that runs on a node that is there."""
@@ -323,6 +338,10 @@ class PlayedCluster:
         for namespace, name in sorted(self._keys(ref)):
             if (node := cluster.node_of(namespace, name)) is not None:
                 yield name, node
+
+    def claimed(self, ref: WorkloadRef) -> set[tuple[str, str]]:
+        """Return the namespace and name of every pod that came to a workload."""
+        return self._claimed.get(ref, set())
 
     def waiting(self) -> dict[WorkloadRef | None, list[DisplacedPod]]:
         """Return the pods that wait by their workload, but for those of its rollout."""
@@ -346,7 +365,7 @@ class PlayedCluster:
         if ref not in self._names:
             known = (*self.owners.running.get(ref, ()), *self.owners.waiting.get(ref, ()))
             self._names[ref] = {key for key in known if self.belongs.get(key, ref) == ref}
-            self._names[ref] |= {key for key, owner in self.belongs.items() if owner == ref}
+            self._names[ref] |= self.claimed(ref)
         return self._names[ref]
 
     def names_of(self, ref: WorkloadRef) -> frozenset[str]:
@@ -356,8 +375,13 @@ class PlayedCluster:
     def claim(self, ref: WorkloadRef, names: Iterable[str], number: int | None = None) -> None:
         """Note that pods belong to a workload, perhaps to one whose pods were placed here."""
         keys = [(ref.namespace, name) for name in names]
+        for key in keys:
+            if (was := self.workload_of(*key)) is not None:
+                self._names.pop(was, None)
+                self._claimed.get(was, set()).discard(key)
         self.belongs |= dict.fromkeys(keys, ref)
-        self._names.clear()
+        self._claimed.setdefault(ref, set()).update(keys)
+        self._names.pop(ref, None)
         if number is not None:
             self.own |= dict.fromkeys(keys, number)
 

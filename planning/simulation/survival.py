@@ -6,7 +6,10 @@ be satisfied while all pods of the workload are in one zone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,31 +59,56 @@ def survivals(
     return tuple(_survival(key, was, now, extra_domains(key)) for key in keys)
 
 
+class DomainPods(NamedTuple):
+    """The domains of a key, and the pods of those that have some, which may be other ones, too."""
+
+    names: frozenset[str]
+    held: Mapping[str, int]
+
+
+_NO_PODS: Final = DomainPods(frozenset(), {})
+
+
 def most_populated(
-    before: Mapping[str, int] | None, after: Mapping[str, int] | None
+    before: DomainPods | None, after: DomainPods | None
 ) -> tuple[dict[str, int] | None, dict[str, int] | None, int]:
     """Return counts by domain, sorted, of as many domains as are shown, and how many others there are.
 
     Args:
-        before: The counts before; None for none.
-        after: The counts after; None for none.
+        before: The pods before; None for none.
+        after: The pods after; None for none.
     """
-    was, now = before or {}, after or {}
-    both = was.keys() | now.keys()
-    shown = sorted(both if len(both) <= MOST_DOMAINS else _most_populated(was, now, both))
+    was, now = before or _NO_PODS, after or _NO_PODS
+    names, held = _in_order(was.names, now.names), was.held.keys() | now.held.keys()
+    others = held - was.names - now.names
+    if len(names) + len(others) <= MOST_DOMAINS:
+        shown: Sequence[str] = sorted((*names, *others)) if others else names
+    else:
+        most: Collection[str] = held
+        if len(held) > MOST_DOMAINS:
+            fullest = sorted(
+                held, key=lambda value: (-max(was.held.get(value, 0), now.held.get(value, 0)), value)
+            )
+            most = fullest[:MOST_DOMAINS]
+        empty = (value for value in names if value not in held)
+        shown = sorted([*most, *islice(empty, MOST_DOMAINS - len(most))])
 
-    def of(counts: Mapping[str, int] | None) -> dict[str, int] | None:
-        return None if counts is None else {value: counts[value] for value in shown if value in counts}
+    def of(pods: DomainPods | None) -> dict[str, int] | None:
+        if pods is None:
+            return None
+        has_all = pods.names.issuperset(shown)
+        there = shown if has_all else [value for value in shown if value in pods.names or value in pods.held]
+        counts = dict.fromkeys(there, 0)
+        counts.update((value, pods.held[value]) for value in counts.keys() & pods.held.keys())
+        return counts
 
-    return of(before), of(after), len(both) - len(shown)
+    return of(before), of(after), len(names) + len(others) - len(shown)
 
 
-def _most_populated(was: Mapping[str, int], now: Mapping[str, int], both: Collection[str]) -> list[str]:
-    """Return the domains with most pods at either time, as many as are shown; most have none."""
-    held = {value for counts in (was, now) for value, pods in counts.items() if pods}
-    most = sorted(held, key=lambda value: (-max(was.get(value, 0), now.get(value, 0)), value))
-    empty = sorted(set(both) - held) if len(held) < MOST_DOMAINS else []
-    return [*most, *empty][:MOST_DOMAINS]
+@lru_cache(maxsize=16)
+def _in_order(names: frozenset[str], others: frozenset[str]) -> tuple[str, ...]:
+    """Return the names of both, sorted once for all workloads: a large cluster has thousands of hosts."""
+    return tuple(sorted(names | others))
 
 
 class _Domains:
@@ -88,7 +116,9 @@ class _Domains:
 
     def __init__(self, pod: Pod, running: Mapping[str, int], cluster: ClusterIndex) -> None:
         self.running = sum(running.values())
-        self._pod, self._on, self._cluster = pod, running, cluster
+        self._pod, self._cluster = pod, cluster
+        nodes = ((cluster.nodes.find(name), pods) for name, pods in running.items() if pods)
+        self._on = [(node.labels, pods) for node, pods in nodes if node is not None]
 
     def allowed(self, key: str) -> frozenset[str]:
         """Return the domains with a node that affinity and tolerations allow, cordoned or not."""
@@ -115,23 +145,22 @@ class _Domains:
     def held(self, key: str) -> dict[str, int]:
         """Return the pods by domain; those on nodes without the key are in none."""
         found = dict[str, int]()
-        for name, pods in self._on.items():
-            node = self._cluster.nodes.find(name)
-            if pods and node is not None and (value := node.labels.get(key)) is not None:
+        for labels, pods in self._on:
+            if (value := labels.get(key)) is not None:
                 found[value] = found.get(value, 0) + pods
         return found
 
 
 def _survival(key: str, was: _Domains | None, now: _Domains, extra: Collection[str] | None) -> Survival:
-    held = now.held(key)
-    allowed = now.allowed(key) | set(extra or ())
-    after = dict.fromkeys(allowed, 0) | held
+    held, allowed = now.held(key), now.allowed(key)
+    if extra:
+        allowed |= frozenset(extra)
     held_before = {} if was is None else was.held(key)
-    before = None if was is None else dict.fromkeys(was.allowed(key), 0) | held_before
-    shown_before, shown, others = most_populated(before, after)
+    before = None if was is None else DomainPods(was.allowed(key), held_before)
+    shown_before, shown, others = most_populated(before, DomainPods(allowed, held))
     fullest, fullest_before = _fullest(held), _fullest(held_before)
     left = now.running - held.get(fullest or "", 0)
-    another = extra is None or bool(allowed - {fullest})
+    another = extra is None or len(allowed) > (fullest in allowed)
     return Survival(
         topology_key=key,
         possible=None if extra is None else len(allowed),

@@ -95,7 +95,7 @@ class Start:
 
         def running(ref: WorkloadRef) -> Counter[str]:
             # Pods that came since have other names, or those of pods that there were.
-            claimed = (key for key, owner in played.belongs.items() if owner == ref)
+            claimed = played.claimed(ref)
             nodes = (cluster.node_of(*key) for key in {*owners.running.get(ref, ()), *claimed})
             return Counter(node for node in nodes if node is not None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -272,9 +272,26 @@ class ClusterWorkloads:
         """Return the keys of the workloads."""
         return {self.controller(key) for key in self._texts}
 
-    def find(self, key: WorkloadRef) -> Workload | None:
-        """Return the object of a key, or the ReplicaSet with most replicas of those that are known by it."""
-        keys = [key] if key in self._texts else [own for own in self._owners if self.controller(own) == key]
+    def revisions(self) -> dict[WorkloadRef, list[WorkloadRef]]:
+        """Return the keys of the objects that are known by their owner, by its key."""
+        found: dict[WorkloadRef, list[WorkloadRef]] = {}
+        for key in self._owners:
+            found.setdefault(self.controller(key), []).append(key)
+        return found
+
+    def find(
+        self, key: WorkloadRef, revisions: Mapping[WorkloadRef, Sequence[WorkloadRef]] | None = None
+    ) -> Workload | None:
+        """Return the object of a key, or the ReplicaSet with most replicas of those that are known by it.
+
+        Args:
+            key: The key.
+            revisions: What ``revisions`` returns, for who looks for many.
+        """
+        known = revisions or {}
+        if revisions is None and key not in self._texts:
+            known = self.revisions()
+        keys = [key] if key in self._texts else known.get(key, ())
         found = [self._read(each) for each in keys if each in self._texts]
         return max(found, key=lambda workload: workload.replicas or 0, default=None)
 

@@ -191,6 +191,13 @@ class ClusterIndex(IndexedObjects):
         slot = None if table is None else table.node_of(name)
         return None if slot is None else self.nodes.name_if_there(slot)
 
+    def nodes_of(self, namespace: str, names: Iterable[str]) -> list[str]:
+        """Return the node of each of some pods that ``node_of`` has one for."""
+        table = self._pods.get(namespace)
+        slots = () if table is None else map(table.node_of, names)
+        nodes = (None if slot is None else self.nodes.name_if_there(slot) for slot in slots)
+        return [node for node in nodes if node is not None]
+
     def unbind(self, namespace: str, selector: LabelSelector) -> None:
         """Remove the selected pods of a namespace; of a fork, the namespace that it was made for."""
         with self._lock:

@@ -124,7 +124,7 @@ class PluginScores:
         return self.normalized * self.weight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EligibleDomains:
     """The domains of a constraint, whatever pods there are."""
 
@@ -151,6 +151,16 @@ class EligibleDomains:
         # bincount adds as float64, exact up to 2**53 pods.
         weights = on_nodes if len(self.homes) == len(on_nodes) else on_nodes[self.counted]
         return np.bincount(self.homes, weights=weights, minlength=len(self.nodes)).astype(np.int64)
+
+    @cached_property
+    def existing(self) -> tuple[int, ...]:
+        """The positions of the domains that an eligible node has, sorted by their values."""
+        return tuple(sorted(np.flatnonzero(self.nodes > 0).tolist(), key=self.label.texts.__getitem__))
+
+    @cached_property
+    def existing_values(self) -> frozenset[str]:
+        """The values of these domains."""
+        return frozenset(self.label.texts[position] for position in self.existing)
 
     def home_of_node(self) -> NDArray[np.intp]:
         """Return the domain that each node counts in, -1 for a node that does not count; shape ``(n,)``."""
@@ -189,7 +199,13 @@ class DomainCounts:
 
     def existing(self) -> list[int]:
         """Return the positions of the domains that an eligible node has, sorted by their values."""
-        return sorted(np.flatnonzero(self.exists).tolist(), key=self.values.__getitem__)
+        return list(self.eligible.existing)
+
+    def held(self) -> dict[str, int]:
+        """Return the matching pods of those of these domains that have some, by their values."""
+        positions, values = np.flatnonzero(self.exists & (self.matching > 0)), self.values
+        counts = zip(positions.tolist(), self.matching[positions].tolist(), strict=True)
+        return {values[position]: count for position, count in counts}
 
     def by_value(self, matching: NDArray[np.int64] | None = None) -> dict[str, int]:
         """Return the matching pods of these domains by their values, or other numbers of shape ``(d,)``."""
