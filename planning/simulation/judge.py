@@ -228,7 +228,10 @@ def _blocked(judged: _Workload) -> Verdict | None:
         return None
     pod, why = refused[0].pod, _why_refused(refused[0])
     more = f" (and {plural(len(refused) - 1, 'more pod')})" if len(refused) > 1 else ""
-    if judged.facts.drained:
+    if judged.facts.drained and not refused[0].budgets:
+        node = shown(pod.node)
+        sentence = f"kubectl drain evicts nothing of {node}: {why}{more}"
+    elif judged.facts.drained:
         nodes = listed(map(shown, dict.fromkeys(each.pod.node for each in refused)), IN_PHRASE)
         subject = f"the drain of {nodes} never ends"
         sentence = f"{subject}: {why}, so {shown(pod.name)} may not be evicted{more}"
@@ -243,7 +246,7 @@ def _blocked(judged: _Workload) -> Verdict | None:
 def _why_refused(refused: RefusedEviction) -> str:
     namespace, counted = shown(refused.pod.namespace), refused.counted
     if not refused.budgets:
-        return f"{shown(refused.pod.name)} has no controller, and kubectl drain asks for --force"
+        return f"{shown(refused.pod.name)} has no controller, and would be lost with --force"
     if counted is None:
         names = listed(map(shown, refused.budgets), IN_PHRASE)
         return f"{len(refused.budgets)} budgets select it ({names}), which the Eviction API refuses"

@@ -78,11 +78,28 @@ def test_replacements_that_never_become_ready() -> None:
     assert (2, 3, 2, 0) == (outcome.required, outcome.before, outcome.running, outcome.allowed)
 
 
-def test_who_stays_and_who_blocks() -> None:
-    """Pods of DaemonSets and static ones stay; a bare pod needs --force; two budgets are never allowed."""
+def test_bare_pods() -> None:
+    """A node with one keeps all of its pods, and the next node is drained all the same."""
     objects = [
         *TWO,
+        a_node("n3", "c"),
         a_pod(name="bare", spec={"nodeName": "n1"}),
+        *pods_of("web", ["n1", "n2"]),
+        *pods_of("api", ["n1"]),
+        a_budget("api", minAvailable=1),
+    ]
+    found = drain_of(objects, "n1", "n2")
+
+    assert (["web-1"], {"bare": NO_CONTROLLER}) == (found.evicted, found.refused)
+    assert ("n2",) == found.drain.drained
+    (refused,) = found.drain.refused
+    assert () == refused.budgets
+
+
+def test_who_stays_and_who_blocks() -> None:
+    """Pods of DaemonSets and static ones stay; what has two budgets is never allowed."""
+    objects = [
+        *TWO,
         *pods_of("agent", ["n1"], kind="DaemonSet"),
         a_pod(name="static", spec={"nodeName": "n1"}, owner=("v1", "Node", "n1")),
         *pods_of("api", ["n1", "n2"]),
@@ -93,9 +110,9 @@ def test_who_stays_and_who_blocks() -> None:
     found = drain_of(objects, "n1")
 
     assert ["agent-0", "static"] == [pod.name for pod in found.drain.stayed]
-    assert {"api-0": SEVERAL_BUDGETS, "bare": NO_CONTROLLER} == found.refused
+    assert {"api-0": SEVERAL_BUDGETS} == found.refused
     assert ["web-0"] == found.evicted
-    assert [("any", "api"), ()] == [each.budgets for each in found.drain.refused]
+    assert [("any", "api")] == [each.budgets for each in found.drain.refused]
 
 
 @pytest.mark.parametrize(

@@ -186,10 +186,7 @@ def test_what_fits(fields: dict[str, Any], facts: dict[str, Any], sentence: str)
             {},
             {"drained": True, "evictions": (_refusal(NO_CONTROLLER),)},
             "blocked",
-            (
-                "the drain of n1 never ends: api-1-a has no controller, and kubectl drain asks for "
-                "--force, so api-1-a may not be evicted"
-            ),
+            ("kubectl drain evicts nothing of n1: api-1-a has no controller, and would be lost with --force"),
         ),
         (
             {},
