@@ -5,7 +5,7 @@ Whatever is asked, whichever door answers: what holds of a workload is decided h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,6 +20,7 @@ from planning.simulation.outcome import (
     Verdict,
     WorkloadOutcome,
 )
+from planning.simulation.release_diff import DiffKind
 from policies.manifests.sanitize import cut, one_line
 from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.model.topology_keys import HOSTNAME, domain_word
@@ -53,6 +54,8 @@ class WorkloadFacts:
     unfinished: Cause | None = None
     limit: str = ""  #: The limit to raise where it is not-tried.
     allow_missing: int = 0  #: How many replicas may be missing.
+    #: The release of Kubernetes that its next pod is evaluated by besides, if nothing else happens.
+    release: str = ""
 
 
 def judge_workload(outcome: WorkloadOutcome, facts: WorkloadFacts) -> tuple[Verdict, ...]:
@@ -63,6 +66,8 @@ def judge_workload(outcome: WorkloadOutcome, facts: WorkloadFacts) -> tuple[Verd
         facts: What else is known of it.
     """
     judged = _Workload(outcome, facts)
+    if facts.release:
+        return (_breaks(judged) or judged.verdict(Cause.FITS, _upgraded(judged)),)
     found = [verdict for judge in _LADDER if (verdict := judge(judged)) is not None]
     return tuple(sorted(found, key=rank)) or (judged.verdict(Cause.FITS, judged.lead),)
 
@@ -155,6 +160,9 @@ class _Workload:
                 if not self.goal:
                     return f"{done} without pods"
                 whole = enough and outcome.updated in {None, after}
+                if enough and not whole and self.facts.rollout is Cause.FITS:
+                    # Only a partition lets a rollout end so.
+                    return f"{done}: {updated}the partition keeps {after - (outcome.updated or 0):,}"
                 return f"{done} and {all_run}" if whole else f"{done}: {few}"
 
     def _unchanged(self) -> str:
@@ -174,6 +182,15 @@ class _Workload:
         return [*(f"{self.lead}, but {end}" for end in ends), *(f"{self.title}: {end}" for end in ends)]
 
 
+#: What a release changes for a next pod, and for several, by the gravest difference.
+UPGRADED: Final[Mapping[DiffKind, tuple[str, str]]] = {
+    DiffKind.VALIDITY: ("is no longer refused", "are no longer refused"),
+    DiffKind.NODES: ("fits other nodes", "fit other nodes"),
+    DiffKind.BEST: ("has other best nodes", "have other best nodes"),
+    DiffKind.SCORES: ("is scored otherwise", "are scored otherwise"),
+    DiffKind.CONSTRAINTS: ("has other constraints", "have other constraints"),
+    DiffKind.MESSAGE: ("has another message", "have another message"),
+}
 _DONE: Final = {
     ObjectChange.ADDED: "is created",
     ObjectChange.CHANGED: "rolls out",
@@ -181,6 +198,26 @@ _DONE: Final = {
     ObjectChange.SCALED: "is scaled",
     ObjectChange.RESTARTED: "restarts",
 }
+
+
+def _upgraded(judged: _Workload) -> str:
+    """Return what another release changes for its next pod, as a sentence without its end."""
+    found = judged.outcome.next
+    differs = "is as before" if found is None else UPGRADED[found.difference][0]
+    return f"with {judged.facts.release} the next pod of {judged.title} {differs}"
+
+
+def _breaks(judged: _Workload) -> Verdict | None:
+    found, release = judged.outcome.next, judged.facts.release or "the other release"
+    if found is None or not found.breaks:
+        return None
+    if found.after.errors:
+        refused = f"with {release} the API server refuses {judged.title}"
+        return replace(judged.verdict(Cause.REFUSED, refused, count=1), message=found.after.errors[0])
+    broken = judged.verdict(
+        Cause.PENDING, f"with {release} the next pod of {judged.title} fits no node any more", count=1
+    )
+    return replace(broken, message=found.after.message)
 
 
 def _refused(judged: _Workload) -> Verdict | None:
@@ -422,6 +459,7 @@ def _takes_more(outcome: WorkloadOutcome, survival: Survival) -> bool:
 
 #: What is asked of each workload; what it finds is sorted by cause.
 _LADDER: Final[Sequence[Callable[[_Workload], Verdict | None]]] = (
+    _breaks,
     _refused,
     _down,
     _deadlock,

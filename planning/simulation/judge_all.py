@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from planning.simulation.judge import rank, shortest, shown, title_of
+from planning.simulation.judge import UPGRADED, rank, shortest, shown, title_of
 from planning.simulation.outcome import MOST_NAMES, Cause, Verdict, WorkloadOutcome
+from planning.simulation.release_diff import DiffKind
 from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.model.topology_keys import domain_word
 
@@ -35,6 +37,25 @@ def judge_all(workloads: Sequence[WorkloadOutcome]) -> Verdict:
     if cause is Cause.FITS:
         return replace(merged, sentence=f"none of {len(alike):,} workloads lacks a pod")
     return replace(merged, sentence=shortest(*_about_several(alike)))
+
+
+def judge_release(release: str, workloads: Sequence[WorkloadOutcome]) -> Verdict:
+    """Return the verdict on another release of Kubernetes alone, of the workloads that differ under it."""
+    broken = [each for each in workloads if each.next is not None and each.next.breaks]
+    if broken:
+        found = judge_all(broken)
+        if len(broken) == 1:
+            return found
+        names = listed(map(title_of, broken), IN_PHRASE)
+        several = f"with {release} {len(broken):,} workloads are refused, or their next pods fit no node"
+        return replace(found, sentence=shortest(f"{several}: {names}", several))
+    kinds = Counter(each.next.difference for each in workloads if each.next is not None)
+    told = [f"{count:,} {UPGRADED[kind][count > 1]}" for kind in DiffKind if (count := kinds[kind])]
+    fits = "still fits a node" if kinds[DiffKind.NODES] else "fits the same nodes"
+    every = f"with {release} every next pod {fits}"
+    if not told:
+        return Verdict(cause=Cause.FITS, sentence=f"{every}, and is scored as before")
+    return Verdict(cause=Cause.FITS, sentence=shortest(f"{every}; {', '.join(told)}", every))
 
 
 def judge_losses(key: str, losses: Mapping[str, Sequence[WorkloadOutcome]]) -> Verdict:

@@ -24,7 +24,7 @@ from planning.simulation.events import (
     topology_key,
 )
 from planning.simulation.judge import rank
-from planning.simulation.judge_all import judge_all, judge_losses
+from planning.simulation.judge_all import judge_all, judge_losses, judge_release
 from planning.simulation.object_changes import ObjectChanges
 from planning.simulation.outcome import (
     AskedScenario,
@@ -565,6 +565,7 @@ class _Play:
         if scenario.workloads is not None:
             named = {_key(ref) for ref in scenario.workloads}
             judged = tuple(each for each in workloads if _key(each.ref) in named)
+        verdict = judge_release(scenario.upgrade, judged) if scenario.upgrade else judge_all(judged)
         state, before = scenario.cluster, self._start.cluster
         not_played = [each.not_played for each in self._objects.done.values() if each.not_played]
         courses = [each.rollout.courses for each in self._objects.done.values() if each.rollout is not None]
@@ -586,7 +587,7 @@ class _Play:
                     unread=state.unread,
                 ),
             ),
-            verdict=_unless_ended(judge_all(judged), complete=self._is_complete),
+            verdict=_unless_ended(verdict, complete=self._is_complete),
             workloads=workloads,
             others=self._others(each.ref for each in workloads),
             steps=tuple(played.steps),

@@ -56,3 +56,9 @@ class Scenario:
     progress: Callable[[float], None] = lambda _share: (
         None
     )  #: Called with the share of the work that is done.
+
+    @property
+    def upgrade(self) -> str:
+        """The release of Kubernetes where nothing but another one is asked; empty otherwise."""
+        releases = [event.release for event in self.events]
+        return releases[-1] or "" if releases and all(releases) and self.each is None else ""

@@ -330,4 +330,5 @@ class Counting:
             unfinished=unfinished,
             limit=f"{MOST_SCHEDULED:,} pods of one scenario" if untried else "",
             allow_missing=self._scenario.allow_missing,
+            release=self._scenario.upgrade,
         )

@@ -20,7 +20,7 @@ from planning.simulation.judge import (
     WorkloadFacts,
     judge_workload,
 )
-from planning.simulation.judge_all import judge_all, judge_losses
+from planning.simulation.judge_all import judge_all, judge_losses, judge_release
 from planning.simulation.outcome import (
     BudgetOutcome,
     Cause,
@@ -29,6 +29,7 @@ from planning.simulation.outcome import (
     Survival,
     WorkloadOutcome,
 )
+from planning.simulation.release_diff import DiffKind, ReleaseOutcome, WorkloadDiff
 from policies.model.constraint import Constraint
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.model.workload_ref import WorkloadRef
@@ -53,6 +54,19 @@ def _judged(outcome: WorkloadOutcome, **facts: Any) -> list[tuple[str, str]]:
 
 def _with_verdicts(outcome: WorkloadOutcome, **facts: Any) -> WorkloadOutcome:
     return replace(outcome, verdicts=judge_workload(outcome, WorkloadFacts(**facts)))
+
+
+def _differing(kind: DiffKind, **after: Any) -> WorkloadDiff:
+    before = ReleaseOutcome(feasible=("n1",))
+    return WorkloadDiff(
+        namespace="shop",
+        kind="Deployment",
+        name="web",
+        difference=kind,
+        before=before,
+        after=replace(before, **after),
+        responsible=(),
+    )
 
 
 def _survival(
@@ -107,7 +121,7 @@ WHY = "zone c has none and no node there takes one"
         (
             {"change": CHANGED, "updated": 1},
             {"rollout": Cause.FITS},
-            "shop/web rolls out: 1 of 3 are updated, 3 run",
+            "shop/web rolls out: 1 of 3 are updated, the partition keeps 2",
         ),
         ({"change": CHANGED, "wanted": 0, "after": 0, "updated": 0}, {}, "shop/web rolls out without pods"),
         ({"change": ADDED, "before": 0, "wanted": 1, "after": 1}, {}, "shop/web is created and its pod runs"),
@@ -143,6 +157,18 @@ def test_what_fits(fields: dict[str, Any], facts: dict[str, Any], sentence: str)
             f"no pod of shop/web runs in the end: {WHY}",
         ),
         ({"lost": 3, "after": 0}, {}, "down", "no pod of shop/web runs in the end"),
+        (
+            {"next": _differing(DiffKind.NODES, feasible=())},
+            {"release": "1.36"},
+            "pending",
+            "with 1.36 the next pod of shop/web fits no node any more",
+        ),
+        (
+            {"next": _differing(DiffKind.VALIDITY, errors=("spec: Invalid value",)), "lost": 1, "after": 2},
+            {"unfinished": Cause.STOPPED},
+            "refused",
+            "with the other release the API server refuses shop/web",
+        ),
         (
             {"change": CHANGED, "updated": 0, "after": 2, "pending": 1},
             {"rollout": Cause.DEADLOCK, "in_order": True, "pending": ("web-2",)},
@@ -547,3 +573,32 @@ class TestLosses:
 
         assert len(found.sentence) <= MOST_CHARACTERS
         assert found.sentence.startswith("150 nodes (node-1, node-3, node-5 and 147 more) may not be lost")
+
+
+def test_another_release() -> None:
+    """What is broken is named, or else what differs is counted, the gravest first."""
+    scored = [
+        _with_verdicts(_outcome(f"shop/web-{number}", next=_differing(DiffKind.SCORES)), release="1.36")
+        for number in range(2)
+    ]
+    message = _with_verdicts(_outcome("shop/db", next=_differing(DiffKind.MESSAGE)), release="1.36")
+    broken = [
+        _with_verdicts(_outcome(title, next=_differing(DiffKind.NODES, feasible=())), release="1.36")
+        for title in ("shop/api", "shop/cart")
+    ]
+    fits = judge_release("1.36", [message, *scored])
+    several = judge_release("1.36", [*scored, *broken])
+
+    assert (
+        Cause.FITS,
+        "with 1.36 every next pod fits the same nodes; 2 are scored otherwise, 1 has another message",
+    ) == (fits.cause, fits.sentence)
+    assert (
+        Cause.PENDING,
+        "with 1.36 2 workloads are refused, or their next pods fit no node: shop/api, shop/cart",
+    ) == (several.cause, several.sentence)
+    assert broken[0].verdict == judge_release("1.36", broken[:1])
+    assert "with 1.36 the next pod of shop/db has another message" == message.verdict.sentence
+    assert "with 1.36 every next pod fits the same nodes, and is scored as before" == (
+        judge_release("1.36", []).sentence
+    )
