@@ -466,8 +466,10 @@ class ObjectChanges:
     def _schedule(self, ref: WorkloadRef, prepared: PreparedPod, count: int, number: int) -> int:
         """Schedule pods of a workload; return how many were tried."""
         played = self._played
-        queue, outcome = replicas_of(prepared, count, played.cluster), self.done[ref]
-        if queue and outcome.at_first_new is None:
+        queue = replicas_of(prepared, count, played.cluster)
+        # Without one an event on nodes has made room for pods that waited before.
+        outcome = self.done.get(ref)
+        if queue and outcome is not None and outcome.at_first_new is None:
             outcome.at_first_new = played.cluster.fork(ref.namespace)
         steps = self._simulation.schedule_all(queue)
         if played.scaling is not None and count_bound(steps) < len(steps) == len(queue):
