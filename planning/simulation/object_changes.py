@@ -266,6 +266,7 @@ class ObjectChanges:
         number: int,
         *,
         scale: int | None,
+        under_way: bool = False,
     ) -> None:
         """Play the rollout or the scale of a workload to its end, from what is there now."""
         played, now = self._played, self._played.objects[ref]
@@ -283,6 +284,7 @@ class ObjectChanges:
             scale=scale,
             others=played.facts,
             previous=before,
+            under_way=under_way,
             choose=self._choose,
             search=self.search,
         )
@@ -423,7 +425,7 @@ class ObjectChanges:
                 self._fill_again(ref, self._played.placed[rollout.number], rollout.number)
             else:
                 outcome = self._told(ref)
-                self._play(ref, rollout.before, outcome, rollout.number, scale=rollout.scale)
+                self._play(ref, rollout.before, outcome, rollout.number, scale=rollout.scale, under_way=True)
 
     def _told(self, ref: WorkloadRef) -> ObjectOutcome:
         """Return what is told of a workload; of one that changed before a copy was made nothing is."""

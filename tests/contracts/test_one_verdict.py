@@ -103,13 +103,18 @@ def _after_nothing(answer: Mapping[str, Any]) -> Said:
     return Said(None, None, answer["ends"]["pending"])
 
 
+def _likely(answer: Mapping[str, Any]) -> Said:
+    """Read the outcome of events after which other ways are not looked for."""
+    return _played(answer)._replace(succeeds=None)
+
+
 def _planned(answer: Mapping[str, Any]) -> Said:
     return _played(answer["outcome"])._replace(succeeds=not answer["summary"]["failed"])
 
 
 def _command(reader: Reader, *words: str) -> Door:
     def ask(_: Case, folder: Path) -> Said:
-        given = ["web.json"] if words[0] == "plan" else ["-f", "web.json"]
+        given = ["web.json"] if words[0] == "plan" else [] if "-f" in words else ["-f", "web.json"]
         done = evenkeel(*words, *given, "--cluster", "cluster.json", "-o", "json", folder=folder)
         assert done.returncode in {0, 1}, done.stderr
         # The answer for programs and the exit code are one verdict, too.
@@ -162,6 +167,9 @@ def _page(
 #: Everything that says what becomes of a changed workload.
 DOORS: Final[Mapping[str, Door]] = {
     "what-if": _command(_played, "what-if", "--fail-on", "waits-for-deletion"),
+    "what-if, then nothing": _command(
+        _likely, "what-if", "--fail-on", "waits-for-deletion", "-f", "web.json", "--uncordon", "n0"
+    ),
     "explain": _command(_explained, "explain"),
     "plan": _command(_planned, "plan"),
     "/v1/explain": _route(_explained, "/v1/explain"),
@@ -174,9 +182,7 @@ DOORS: Final[Mapping[str, Door]] = {
 
 
 #: Those that try no pods of others.
-_WITHOUT_OTHERS: Final = {
-    "/v1/simulate", "/v1/simulate rollout", "/v1/simulate actions", "page rollout", "page what-if",
-}  # fmt: skip
+_WITHOUT_OTHERS: Final = {"/v1/simulate", "/v1/simulate rollout", "/v1/simulate actions"}
 
 
 def _waits(obj: Object) -> bool:

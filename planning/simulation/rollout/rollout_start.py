@@ -42,6 +42,8 @@ class RolloutSettings:
     #: is not known.
     previous: Workload | None = None
     without: frozenset[str] = frozenset()  #: The names of pods that are taken to be deleted first.
+    #: Whether the rollout goes on from where it stood, so that old revisions have the pods that they have.
+    under_way: bool = False
     choose: TieBreaker = first_by_name  #: Makes the choices of the likely course.
     seed: int | None = None  #: What it was made of; None for the first by name.
     most: int = MOST_ROLLED_OUT  #: The most replicas.
@@ -169,6 +171,8 @@ def _old_sizes(plan: RolloutPlan, settings: RolloutSettings) -> dict[str, int]:
     ``isScalingEvent`` and ``scale``, ``pkg/controller/deployment/sync.go``.
     """
     counts = Counter(pod.revision for pod in plan.pods)
+    if settings.under_way:
+        return {}
     if not plan.pods:
         return {plan.old[0]: plan.replicas}
     if plan.workload.kind.kind != "Deployment":
