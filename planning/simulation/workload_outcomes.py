@@ -24,10 +24,12 @@ from planning.simulation.rollout.courses import RolloutEnd
 from planning.simulation.scenario import ClusterState, Scenario
 from planning.simulation.survival import no_domains, survivals
 from planning.simulation.verdicts import pending_sentence
-from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS
+from policies.manifests.fields import member
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, POD, PRIORITY_CLASS
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
+from policies.pods.known_pods import UNREAD_PODS
 from policies.pods.placement import DAEMON_SET, PlacementError, prepare
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.node_view import NodeView
@@ -265,10 +267,20 @@ class Counting:
         request = self._start.request(ref) if now is None or now.prepared is None else now.prepared.request
         if request is None or not (displaced or changed is not None):
             return
+        if self._has_unread_pods(ref):
+            yield LIST_NAMES[POD].lower()
         if request.pod.class_unknown:
             yield LIST_NAMES[PRIORITY_CLASS].lower()
         if request.pod.volumes is not NO_VOLUMES:
             yield from map(str.lower, NodeView(played.cluster, request.pod).claims.unknown)
+
+    def _has_unread_pods(self, ref: WorkloadRef) -> bool:
+        """Return whether a workload has pods, by its status, of which nothing was read: they may wait."""
+        state, stored = self._played.state, self._played.owners.object_of(ref)
+        if state.known is not UNREAD_PODS or stored is None:
+            return False
+        made = member(stored.obj, "status").get("replicas")
+        return type(made) is int and made > self._start.running(ref).total()
 
     def _of(self, refused: RefusedEviction) -> WorkloadRef | None:
         return self._played.workload_of(refused.pod.namespace, refused.pod.name)

@@ -81,6 +81,7 @@ def an_ordered_set() -> tuple[ClusterState, dict[str, Any]]:
             "selector": {"matchLabels": labels},
             "template": template,
         },
+        "status": {"replicas": 3},
     }
     pods = [
         a_pod(

@@ -187,6 +187,14 @@ def test_an_ordered_set_waits_for_an_old_pod() -> None:
     assert Cause.DEADLOCK is played(state, delete, edit).verdict.cause
 
 
+def test_pods_that_were_not_read_may_wait() -> None:
+    """By its status a workload has more pods than have a node: whether one stops it is not known."""
+    state, edited = an_ordered_set()
+    outcome = played(replace(state, known=UNREAD_PODS), Event(apply=edited))
+
+    assert (Cause.NOT_READ, ("pods",)) == (outcome.verdict.cause, outcome.verdict.needs)
+
+
 def test_pods_that_nothing_creates_anew() -> None:
     """A bare pod is gone for good, one of a DaemonSet goes with its node."""
     objects = [
