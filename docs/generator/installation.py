@@ -38,7 +38,7 @@ def metric_families() -> list[Any]:
     telemetry.certificates.update(
         authority_expires_at=0, current=True, leading=True, skew_s=0, registered={"mutate": True}
     )
-    skew = skew_families(SkewReport(0, 0, ()), ExportedSkew((), 0))
+    skew = skew_families(SkewReport(0, 0, ()), ExportedSkew.of((), 0))
     return sorted([*registry.collect(), *skew], key=lambda family: family.name)
 
 

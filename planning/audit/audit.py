@@ -10,30 +10,33 @@ import numpy as np
 
 from planning.audit.workload_audit import (
     ORDER,
-    Concentration,
     ConstraintSkew,
     Risk,
     SpreadProblem,
     WorkloadAudit,
-    WorstZone,
 )
+from planning.simulation.survival import Survival, survivals
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import missed_policy
 from policies.model.cluster_workloads import ClusterWorkload
-from policies.model.labels import LabelSelector
-from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.pods.placement import PlacementError, PreparedPod, prepare
 from policies.scheduler.evaluate import count_spread, evaluate
 from policies.scheduler.headroom import headroom
-from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
 from policies.scheduler.skew import global_minimum
 
 #: The risks that are found without a verdict on the next pod, and that of pods which are pending.
 _OF_SKEW: Final = frozenset(
-    {Risk.VIOLATED, Risk.WOULD_VIOLATE, Risk.PENDING, Risk.NEVER_BINDS, Risk.UNEVEN, Risk.INVALID}
+    {
+        Risk.VIOLATED,
+        Risk.WOULD_VIOLATE,
+        Risk.PENDING,
+        Risk.ONE_DOMAIN,
+        Risk.NEVER_BINDS,
+        Risk.UNEVEN,
+        Risk.INVALID,
+    }
 )
 
 
@@ -55,7 +58,6 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             wanted=workload.replicas,
             running=running,
             pending=max(0, entry.made - running) if entry.made and running is not None else entry.pending,
-            worst_zone=None if selector is None else _worst_zone(cluster, workload.namespace, selector),
         )
         try:
             prepared = prepare(workload, context)
@@ -92,8 +94,15 @@ def workload_skew(entry: ClusterWorkload, context: AdmissionContext) -> Workload
         return replace(found, problems=(SpreadProblem(Risk.INVALID),))
     results = count_spread(prepared.request, prepared.cluster)
     skews = tuple(constraint_skew(each) for each in results)
-    problems = skew_problems(skews, placed=placed_by(prepared))
-    return replace(found, problems=tuple(problems), constraints=skews)
+    survival = _survival(prepared)
+    problems = skew_problems(skews, survival, placed=placed_by(prepared))
+    return replace(
+        found,
+        problems=tuple(problems),
+        constraints=skews,
+        why_none=prepared.why_none,
+        survival=survival,
+    )
 
 
 def _unaudited(entry: ClusterWorkload) -> WorkloadAudit:
@@ -112,15 +121,12 @@ def _unaudited(entry: ClusterWorkload) -> WorkloadAudit:
 
 def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
-    cluster, selector = prepared.cluster, prepared.workload.own_pods
-    result = evaluate(prepared.request, cluster, filters_only=True)
-    skews = tuple(constraint_skew(each) for each in result.results)
-    where = None
-    if selector is not None and all(each.applied.is_built_in for each in skews):
-        where = _concentration(cluster, found.namespace, selector)
-    problems = _problems(
-        skews, result, pending=found.pending, where=where, wanted=found.wanted, placed=placed_by(prepared)
-    )
+    result = evaluate(prepared.request, prepared.cluster, filters_only=True)
+    skews, survival = tuple(map(constraint_skew, result.results)), _survival(prepared)
+    problems = skew_problems(skews, survival, placed=placed_by(prepared))
+    # A workload that keeps no pods makes no next one.
+    if not result.feasible_count and found.wanted != 0 and _refused_by_spread(result):
+        problems.append(SpreadProblem(Risk.PENDING if found.pending else Risk.NO_ROOM))
     if found.missed_policy is not None:
         problems.append(SpreadProblem(Risk.NOT_INJECTED))
     return replace(
@@ -129,8 +135,8 @@ def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
         constraints=skews,
         why_none=prepared.why_none,
         policy=prepared.policy,
-        concentration=where,
-        room=headroom(result, cluster),
+        survival=survival,
+        room=headroom(result, prepared.cluster),
         feasible=result.feasible_count,
         message=result.message,
         unmodeled=prepared.request.unmodeled,
@@ -148,11 +154,14 @@ def placed_by(prepared: PreparedPod) -> bool:
     return workload.own_pods is None or prepared.cluster.all_spread(workload.namespace, workload.own_pods)
 
 
-def skew_problems(skews: Iterable[ConstraintSkew], *, placed: bool) -> list[SpreadProblem]:
-    """Return the problems of a workload's constraints that follow from their skew alone, in their order.
+def skew_problems(
+    skews: Iterable[ConstraintSkew], survival: Iterable[Survival], *, placed: bool
+) -> list[SpreadProblem]:
+    """Return the problems of a workload that follow from where its pods are: of each constraint, then of all.
 
     Args:
         skews: Of each constraint in force.
+        survival: What is left of it, for each key.
         placed: Whether the pods that run were placed by them.
     """
     violated = Risk.VIOLATED if placed else Risk.WOULD_VIOLATE
@@ -162,24 +171,8 @@ def skew_problems(skews: Iterable[ConstraintSkew], *, placed: bool) -> list[Spre
             problems.append(SpreadProblem(Risk.NEVER_BINDS, position))
         elif not skew.within:
             problems.append(SpreadProblem(violated if skew.applied.is_hard else Risk.UNEVEN, position))
-    return problems
-
-
-def _problems(
-    skews: tuple[ConstraintSkew, ...],
-    result: SchedulingResult,
-    *,
-    pending: int,
-    where: Concentration | None,
-    wanted: int | None,
-    placed: bool,
-) -> list[SpreadProblem]:
-    problems = skew_problems(skews, placed=placed)
-    if where is not None:
+    if any(each.stops for each in survival):
         problems.append(SpreadProblem(Risk.ONE_DOMAIN))
-    # A workload that keeps no pods makes no next one.
-    if not result.feasible_count and wanted != 0 and _refused_by_spread(result):
-        problems.append(SpreadProblem(Risk.PENDING if pending else Risk.NO_ROOM))
     return problems
 
 
@@ -215,43 +208,9 @@ def constraint_skew(result: FilterResult | ScoreResult) -> ConstraintSkew:
     )
 
 
-def _concentration(cluster: ClusterIndex, namespace: str, selector: LabelSelector) -> Concentration | None:
-    """Return the only zone, or else the only node, that has all selected pods, if there are others."""
-    table, nodes = cluster.pods_of(namespace), cluster.nodes
-    if table is None:
-        return None
-    slots = nodes.order()
-    pods = table.count_by_node(selector, slots=nodes.slots)[slots]
-    used = np.flatnonzero(pods)
-    if pods.sum() < 2:
-        return None
-    for key in (ZONE, HOSTNAME):
-        column = nodes.label(key)
-        if column is None:
-            continue
-        values = column.column.data[slots]
-        found = np.unique(values[used])
-        domains = len(np.unique(values[values != MISSING]))
-        if len(found) == 1 and found[0] != MISSING and domains > 1:
-            return Concentration(key=key, domain=column.texts[int(found[0])], domains=domains)
-    return None
-
-
-def _worst_zone(cluster: ClusterIndex, namespace: str, selector: LabelSelector) -> WorstZone | None:
-    """Return the zone with most of the selected pods; None if no node has a zone."""
-    table, nodes = cluster.pods_of(namespace), cluster.nodes
-    slots, column = nodes.order(), nodes.label(ZONE)
-    if column is None:
-        return None
-    values = column.column.data[slots]
-    zoned = values != MISSING
-    if not zoned.any():
-        return None
-    if table is None:
-        return WorstZone(zone="", pods=0)
-    pods = table.count_by_node(selector, slots=nodes.slots)[slots][zoned]
-    numbers, of_node = np.unique(values[zoned], return_inverse=True)
-    counts = np.bincount(of_node, weights=pods).astype(np.int64)
-    most = int(counts.max())
-    tied = (column.texts[int(number)] for number in numbers[counts == most])
-    return WorstZone(zone=min(tied) if most else "", pods=most)
+def _survival(prepared: PreparedPod) -> tuple[Survival, ...]:
+    """Return what is left of a workload if the fullest domain of a key goes; empty without a selector."""
+    cluster, namespace, selector = prepared.cluster, prepared.workload.namespace, prepared.workload.own_pods
+    if selector is None:
+        return ()
+    return survivals(prepared.request, None, cluster.count_by_node(namespace, selector), cluster, cluster)

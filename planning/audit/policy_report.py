@@ -68,7 +68,7 @@ _PASSED: Final = MappingProxyType(
         Risk.VIOLATED: "every DoNotSchedule constraint is within maxSkew",
         Risk.WOULD_VIOLATE: "pods that run are within maxSkew of what policies give to new pods",
         Risk.PENDING: "no node refuses the pending pods for their spread alone",
-        Risk.ONE_DOMAIN: "no constraint protects the pods, and they are not all in one domain",
+        Risk.ONE_DOMAIN: "the pods are not all in one domain that has others beside it",
         Risk.NO_ROOM: "spread does not keep the next replica from every node",
         Risk.NEVER_BINDS: "every constraint can refuse or prefer nodes",
         Risk.UNEVEN: "every ScheduleAnyway constraint is within maxSkew",
@@ -183,7 +183,7 @@ def _checked(found: WorkloadAudit) -> Iterator[Risk]:
         yield Risk.UNEVEN
     if found.constraints:
         yield Risk.NEVER_BINDS
-    if found.running is not None and all(skew.applied.is_built_in for skew in found.constraints):
+    if any(each.running > 1 for each in found.survival):
         yield Risk.ONE_DOMAIN
     if found.wanted != 0:
         yield Risk.PENDING if found.pending else Risk.NO_ROOM
@@ -196,6 +196,12 @@ def _properties(problem: SpreadProblem | None, found: WorkloadAudit) -> dict[str
         "running": found.running,
         "pending": found.pending,
         "room": None if found.room is None else found.room.pods,
+        "replicasLeft": "; ".join(
+            f"{each.left} without {each.topology_key}={each.fullest}"
+            for each in found.survival
+            if each.fullest is not None
+        )
+        or None,
         "spreadPolicy": found.policy,
         "notModeled": ", ".join(found.unmodeled) or None,
     }

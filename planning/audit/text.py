@@ -13,17 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 from planning.audit.run import AuditRun
-from planning.audit.words import notes, places, pods, room, summary, title, why, worst_loss
+from planning.audit.words import notes, places, pods, room, summary, title, why
 from planning.audit.workload_audit import WorkloadAudit
+from planning.simulation.survival import Survival
+from planning.text.outcome import WARNING, domains_with_pods, key_name
+from planning.text.words import domain_name
 from policies.manifests.findings import Severity
 from policies.manifests.words import listed, more, plural
 from policies.reports.markdown import code, text, within
 from policies.reports.terminal import indented, plain_table, print_all
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-_HEADER = (
-    "| severity | workload | pods | lost with the worst zone | risk | what |\n|---|---|---|---|---|---|\n"
-)
+_HEADER = "| severity | workload | pods | if it goes | risk | what |\n|---|---|---|---|---|---|\n"
 
 
 def render(run: AuditRun, *, width: int, color: bool, wide: bool = False) -> str:
@@ -35,6 +36,8 @@ def _parts(run: AuditRun, *, wide: bool) -> Iterator[RenderableType]:
     for found in run.workloads:
         if found.problems:
             yield _title(found)
+            if losses := _losses(found):
+                yield indented(Text(f"if it goes: {losses}"), 2)
             for problem in found.problems:
                 risk = Text(problem.risk, _COLORS[problem.severity])
                 yield indented(Text.assemble(risk, ": ", why(problem, found)), 2)
@@ -48,18 +51,29 @@ def _parts(run: AuditRun, *, wide: bool) -> Iterator[RenderableType]:
 
 def _every(run: AuditRun) -> Table:
     """Return a line for each workload."""
-    table = plain_table("WORKLOAD", "PODS", "LOST WITH THE WORST ZONE", "SKEW (MAX)", "ROOM", "RISKS")
+    table = plain_table("WORKLOAD", "PODS", "IF IT GOES", "SKEW (MAX)", "ROOM", "RISKS")
     for found in run.workloads:
         skews = (f"{each.skew:,} ({each.applied.constraint.max_skew:,})" for each in found.constraints)
         risks = listed(dict.fromkeys(str(problem.risk) for problem in found.problems))
-        table.add_row(title(found), pods(found), worst_loss(found), ", ".join(skews), places(found), risks)
+        table.add_row(title(found), pods(found), _losses(found), ", ".join(skews), places(found), risks)
     return table
 
 
 def _title(found: WorkloadAudit) -> Text:
-    lost = worst_loss(found)
-    parts = [f"{pods(found)} pods", lost and f"lost with the worst zone: {lost}", room(found)]
-    return Text.assemble((title(found), "bold"), f": {', '.join(filter(None, parts))}")
+    parts = filter(None, (f"{pods(found)} pods", room(found)))
+    return Text.assemble((title(found), "bold"), f": {', '.join(parts)}")
+
+
+def _losses(found: WorkloadAudit) -> str:
+    """Return what is left of a workload without the fullest domain of each key; empty if not known."""
+    return "; ".join(_loss(each, found.wanted) for each in found.survival if each.fullest is not None)
+
+
+def _loss(each: Survival, wanted: int | None) -> str:
+    warning = f" {WARNING}" if each.stops else ""
+    left = f"{each.left:,} of {each.running if wanted is None else wanted:,} left{warning}"
+    place = f"{key_name(each.topology_key)} {domain_name(each.fullest or '')}"
+    return f"{place}, {left} (pods in {domains_with_pods(each)})"
 
 
 def render_markdown(run: AuditRun) -> str:
@@ -104,7 +118,7 @@ def _rows(found: WorkloadAudit) -> Iterator[str]:
             str(problem.severity),
             code(title(found)),
             text(space),
-            text(worst_loss(found)),
+            text(_losses(found)),
             code(problem.risk),
             text(why(problem, found)),
         )

@@ -7,6 +7,7 @@ from typing import Final
 
 from planning.audit.run import AuditRun
 from planning.audit.workload_audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from planning.simulation.phrases import whose_loss_stops
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import object_title, plural
@@ -55,14 +56,6 @@ def pods(found: WorkloadAudit) -> str:
     return running if found.wanted is None else f"{running} of {found.wanted:,}"
 
 
-def worst_loss(found: WorkloadAudit) -> str:
-    """Return how many of a workload's pods are lost with the zone that has most; empty if not known."""
-    if found.worst_zone is None or found.running is None:
-        return ""
-    zone = f" ({one_line(found.worst_zone.zone)})" if found.worst_zone.zone else ""
-    return f"{found.worst_zone.pods:,} of {found.running:,}{zone}"
-
-
 def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
     """Return the problem in words, in one line."""
     skew = None if problem.constraint is None else found.constraints[problem.constraint]
@@ -83,16 +76,19 @@ def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
                 f"SpreadPolicy {one_line(found.missed_policy or '')} gives default constraints to new ones"
             )
             return f"{given}; it was created before that, or while no webhook answered, and has none"
-        case Risk.ONE_DOMAIN if (where := found.concentration) is not None:
-            place = f"{one_line(where.key)}={one_line(where.domain)}"
-            none = (
-                "only kube-scheduler's built-in defaults are in force, which keep no pod away"
-                if found.constraints
-                else f"no constraint is in force: {found.why_none}"
-            )
-            return f"all {found.running:,} pods are in {place}, 1 of {where.domains:,} domains; {none}"
+        case Risk.ONE_DOMAIN:
+            return f"{whose_loss_stops(found.survival)}{_unprotected(found)}"
         case _:
             return one_line(first_of(found.errors))
+
+
+def _unprotected(found: WorkloadAudit) -> str:
+    """Return why no constraint keeps its pods apart; empty where one is in force that could."""
+    if not found.constraints:
+        return f"; no constraint is in force: {found.why_none}"
+    if all(each.applied.is_built_in for each in found.constraints):
+        return "; only kube-scheduler's built-in defaults are in force, which keep no pod away"
+    return ""
 
 
 def room(found: WorkloadAudit) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final
 
+from planning.simulation.survival import Survival
 from policies.manifests.fields import FieldError
 from policies.manifests.findings import Severity
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
@@ -25,7 +26,7 @@ class Risk(StrEnum):
     WOULD_VIOLATE = "would-violate"
     #: Pods are pending, and PodTopologySpread refuses nodes for them.
     PENDING = "pending"
-    #: Several pods, all in one zone or on one node, and no constraint but the scheduler's built-in defaults.
+    #: The loss of one domain stops it, though its pods could be in others.
     ONE_DOMAIN = "one-domain"
     #: The next replica fits no node, and spread is a reason.
     NO_ROOM = "no-room"
@@ -100,23 +101,6 @@ class ConstraintSkew:
         return self.most == 0 and not self.applied.self_match
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concentration:
-    """All pods of a workload are in one domain."""
-
-    key: Annotated[str, SentAs("topologyKey")]  #: The topology key.
-    domain: str  #: The domain.
-    domains: Count  #: How many domains the nodes of the cluster have.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstZone:
-    """The zone that has most pods of a workload, which are lost with it."""
-
-    zone: str  #: The zone, the first by name of several; empty for a workload without pods in any.
-    pods: Count  #: How many pods it has.
-
-
 @dataclass(frozen=True, slots=True)
 class SpreadProblem:
     """Something that is wrong with a workload."""
@@ -151,11 +135,9 @@ class WorkloadAudit:
     policy: str | None = None  #: The SpreadPolicy that gives the constraints; None if none does.
     #: The one whose default constraints it would get if it were created now, and has not.
     missed_policy: str | None = None
-    #: Where all its pods are, if that is one domain of several and no constraint is in force but the
-    #: scheduler's built-in defaults, which keep no pod away.
-    concentration: Annotated[Concentration | None, SentAs("allIn")] = None
-    #: The zone with most of its pods; None where that is not known, or no node has a zone.
-    worst_zone: Annotated[WorstZone | None, SentAs("lostWithWorstZone")] = None
+    #: For each key of its constraints, and for zone and host where nodes have them; its ``after`` is now, and
+    #: nothing is before. Empty where its selector is not known, or the object is invalid.
+    survival: tuple[Survival, ...] = ()
     #: How many more replicas fit; None for an invalid object.
     room: Annotated[Headroom | None, INTERNAL] = None
     feasible: Annotated[Count, SentAs("feasibleNodes")] = 0  #: How many nodes the next replica fits.

@@ -16,22 +16,20 @@ from planning.simulation.outcome import (
     Cause,
     ConstraintOutcome,
     ObjectChange,
-    Survival,
     Verdict,
     WorkloadOutcome,
 )
+from planning.simulation.phrases import all_of, shown, whose_loss_stops
 from planning.simulation.release_diff import DiffKind
-from policies.manifests.sanitize import cut, one_line
+from planning.simulation.survival import Survival
+from policies.manifests.sanitize import cut
 from policies.manifests.words import IN_PHRASE, listed, plural
-from policies.model.topology_keys import HOSTNAME, domain_word
+from policies.model.topology_keys import domain_word
 
-#: Characters of a sentence: what can be read aloud in one breath, and of a name in it.
+#: Characters of a sentence: what can be read aloud in one breath.
 MOST_CHARACTERS: Final = 240
-_MOST_OF_NAME: Final = 60
 #: Domains whose counts a sentence lists.
 _LISTED_DOMAINS: Final = 6
-#: Workloads that a sentence about the whole names.
-_NAMED: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +142,7 @@ class _Workload:
     def lead(self) -> str:
         """What becomes of it, as a sentence without its end."""
         outcome, title, after = self.outcome, self.title, self.outcome.after
-        all_run = "its pod runs" if after == 1 else f"{_all(after)} run"
+        all_run = "its pod runs" if after == 1 else f"{all_of(after)} run"
         enough = after >= self.goal and self.reached >= self.goal
         updated = "" if outcome.updated is None else f"{outcome.updated:,} of {self.goal:,} are updated, "
         few = f"{updated}{after:,} run" if updated else f"{after:,} of {self.goal:,} run"
@@ -337,7 +335,7 @@ def _interrupted(judged: _Workload) -> Verdict | None:
     outcome = judged.outcome
     if outcome.before < 2 or outcome.lowest or judged.displaced < outcome.before:
         return None
-    stops = f"{judged.title} stops: {_all(outcome.before)} pods are lost at once"
+    stops = f"{judged.title} stops: {all_of(outcome.before)} pods are lost at once"
     again = f", and {outcome.after:,} run again in the end" if outcome.after else ""
     return judged.verdict(Cause.INTERRUPTED, stops + again, stops, count=outcome.before)
 
@@ -376,14 +374,8 @@ def _needs_nodes(judged: _Workload) -> Verdict | None:
 
 
 def _one_domain(judged: _Workload) -> Verdict | None:
-    stopping = [each for each in judged.outcome.survival if each.stops]
-    if not stopping:
-        return None
-    places = " and ".join(_place(each.topology_key, each.fullest or "") for each in stopping[:_NAMED])
-    after = judged.outcome.after
-    return judged.verdict(
-        Cause.ONE_DOMAIN, *judged.but(f"{_all(after)} are {places}, whose loss stops it"), count=after
-    )
+    end = whose_loss_stops(judged.outcome.survival)
+    return judged.verdict(Cause.ONE_DOMAIN, *judged.but(end), count=judged.outcome.after) if end else None
 
 
 def _above_max_skew(judged: _Workload) -> Verdict | None:
@@ -479,23 +471,9 @@ _LADDER: Final[Sequence[Callable[[_Workload], Verdict | None]]] = (
 )
 
 
-def _place(key: str, value: str) -> str:
-    return f"on {shown(value)}" if key == HOSTNAME else f"in {domain_word(key)} {shown(value)}"
-
-
-def _all(count: int) -> str:
-    """Return all of some things, of which there are two at least."""
-    return "both" if count == 2 else f"all {count:,}"
-
-
 def title_of(outcome: WorkloadOutcome) -> str:
     """Return a workload as a sentence names it: its namespace and name."""
     return f"{shown(outcome.ref.namespace)}/{shown(outcome.ref.name)}"
-
-
-def shown(name: str) -> str:
-    """Return a name short and printable enough for a sentence."""
-    return one_line(name, _MOST_OF_NAME) or '""'
 
 
 def shortest(*sentences: str) -> str:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from planning.simulation.judge import UPGRADED, rank, shortest, shown, title_of
+from planning.simulation.judge import UPGRADED, rank, shortest, title_of
 from planning.simulation.outcome import MOST_NAMES, Cause, Verdict, WorkloadOutcome
+from planning.simulation.phrases import shown
 from planning.simulation.release_diff import DiffKind
 from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.model.topology_keys import domain_word

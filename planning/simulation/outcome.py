@@ -16,6 +16,7 @@ from planning.simulation.events import Event
 from planning.simulation.release_diff import WorkloadDiff
 from planning.simulation.rollout.rollout import Rollout
 from planning.simulation.suggestions.given_up import GivenUp
+from planning.simulation.survival import Survival
 from policies.manifests.edits import Edit
 from policies.manifests.wire import INLINE, INTERNAL, Count, Keywords, sent
 from policies.model.version import KubernetesVersion
@@ -27,8 +28,6 @@ from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/what-if/v1"
-#: Domains that a mapping shows.
-MOST_DOMAINS: Final = 100
 #: Names of pods that a verdict shows.
 MOST_NAMES: Final = 10
 
@@ -140,40 +139,6 @@ class ObjectChange(StrEnum):
     REMOVED = "removed"
     SCALED = "scaled"
     RESTARTED = "restarted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survival:
-    """What is left of a workload when its fullest domain of a key goes.
-
-    Counts the pods of the workload that run, whatever any selector says.
-    """
-
-    topology_key: str  #: The key.
-    #: How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to;
-    #: cordons and load do not count. Null where that is not known.
-    possible: Count | None
-    #: Its pods by domain before the events, at most 100 domains; null for a workload that is new.
-    before: Mapping[str, Count] | None
-    after: Mapping[str, Count]  #: The same at the end.
-    other_domains: Count = 0  #: How many domains these leave out.
-    fullest_before: str | None  #: The domain with most of them before; null without any.
-    fullest: str | None  #: The domain with most of them at the end; null without any.
-    left_before: Count | None  #: How many run if that goes, before; null for a workload that is new.
-    left: Count  #: How many run if that goes, at the end.
-    #: Whether two or more run and the loss of one domain leaves none, though there could be another.
-    stops: bool
-
-    @property
-    @sent
-    def takes_more(self) -> bool:
-        """Whether the fullest domain takes a larger share with it than before, and fewer pods are left."""
-        if self.left_before is None or self.before is None or self.left >= self.left_before:
-            return False
-        taken, of = self.after.get(self.fullest or "", 0), self.left
-        taken_before, of_before = self.before.get(self.fullest_before or "", 0), self.left_before
-        # One pod alone always goes with its domain.
-        return taken + of > 1 and taken * of_before > taken_before * of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

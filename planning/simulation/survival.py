@@ -7,6 +7,7 @@ be satisfied while all pods of the workload are in one zone.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planning.simulation.cluster_simulation import UNREACHABLE
-from planning.simulation.outcome import MOST_DOMAINS, Survival
+from policies.manifests.wire import Count, sent
 from policies.model.pod import Pod
 from policies.model.taints import SCHEDULING_EFFECTS, TRANSIENT_TAINTS, Taint, first_untolerated
 from policies.model.topology_keys import HOSTNAME, ZONE
@@ -23,8 +24,49 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.request import SchedulingRequest
 
+#: Domains that a mapping shows.
+MOST_DOMAINS: Final = 100
 #: Taints that pass, and with which a node still runs the pods that it has.
 _PASSING = TRANSIENT_TAINTS - {taint.key for taint in UNREACHABLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survival:
+    """What is left of a workload when its fullest domain of a key goes.
+
+    Counts the pods of the workload that run, whatever any selector says.
+    """
+
+    topology_key: str  #: The key.
+    #: How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to;
+    #: cordons and load do not count. Null where that is not known.
+    possible: Count | None
+    #: Its pods by domain before the events, at most 100 domains; null for a workload that is new.
+    before: Mapping[str, Count] | None
+    after: Mapping[str, Count]  #: The same at the end.
+    other_domains: Count = 0  #: How many domains these leave out.
+    fullest_before: str | None  #: The domain with most of them before; null without any.
+    fullest: str | None  #: The domain with most of them at the end; null without any.
+    left_before: Count | None  #: How many run if that goes, before; null for a workload that is new.
+    left: Count  #: How many run if that goes, at the end.
+    #: Whether two or more run and the loss of one domain leaves none, though there could be another.
+    stops: bool
+
+    @property
+    def running(self) -> int:
+        """How many of its pods run at the end."""
+        return self.left + self.after.get(self.fullest or "", 0)
+
+    @property
+    @sent
+    def takes_more(self) -> bool:
+        """Whether the fullest domain takes a larger share with it than before, and fewer pods are left."""
+        if self.left_before is None or self.before is None or self.left >= self.left_before:
+            return False
+        taken, of = self.after.get(self.fullest or "", 0), self.left
+        taken_before, of_before = self.before.get(self.fullest_before or "", 0), self.left_before
+        # One pod alone always goes with its domain.
+        return taken + of > 1 and taken * of_before > taken_before * of
 
 
 def no_domains(_key: str) -> Collection[str] | None:

@@ -22,10 +22,10 @@ from planning.simulation.outcome import (
     NodesOutcome,
     ObjectChange,
     Outcome,
-    Survival,
     Verdict,
     WorkloadOutcome,
 )
+from planning.simulation.survival import Survival
 from planning.text.suggestion_text import given_up_text
 from planning.text.words import domain_name
 from policies.manifests.sanitize import one_line
@@ -235,7 +235,7 @@ def survival_table(
         table.add_row(
             *([title(found)] if several else []),
             key_name(each.topology_key),
-            _domains_with_pods(each),
+            domains_with_pods(each),
             _fullest(each),
             Text(f"{_change(each.left_before, each.left)}{f' {WARNING}' if worse else ''}", color),
             *([_by_domain(each, wide=wide)] if with_domains else []),
@@ -248,7 +248,9 @@ def _change(before: int | None, after: int) -> str:
     return f"{after:,}" if before is None else f"{before:,} → {after:,}"
 
 
-def _domains_with_pods(each: Survival) -> str:
+def domains_with_pods(each: Survival) -> str:
+    """Return in how many domains the pods are, of how many there could be."""
+
     def count(counts: Mapping[str, int]) -> int:
         return sum(1 for pods in counts.values() if pods)
 

@@ -161,6 +161,12 @@ class ClusterIndex(IndexedObjects):
         """Count the selected pods of a namespace that are bound and not being deleted."""
         return len(self.selected_names(namespace, selector))
 
+    def count_by_node(self, namespace: str, selector: LabelSelector) -> dict[str, int]:
+        """Count the same on each node that is there and has any."""
+        pods = self._pods_in(namespace).count_by_node(selector, slots=self.nodes.slots)
+        counts = zip(np.flatnonzero(pods).tolist(), pods[pods > 0].tolist(), strict=True)
+        return {name: count for slot, count in counts if (name := self.nodes.name_if_there(slot)) is not None}
+
     def selected_names(self, namespace: str, selector: LabelSelector) -> list[str]:
         """Return the names of the pods that ``count_pods`` counts."""
         return self._pods_in(namespace).names_of(selector)

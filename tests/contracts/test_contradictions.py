@@ -15,6 +15,8 @@ import pytest
 from hypothesis import Phase, given
 from hypothesis import strategies as st
 
+from planning.audit.audit import audit, workload_skew
+from planning.audit.workload_audit import Risk
 from planning.simulation.actions import domains_of
 from planning.simulation.events import Event
 from planning.simulation.outcome import RANK, Cause, Outcome, WorkloadOutcome
@@ -28,6 +30,7 @@ from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.model.workload_kinds import WorkloadKinds
+from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.indexed_objects import READERS
 from tests.contracts.random_scenarios import Case, a_case, smallest
@@ -208,6 +211,32 @@ def _of_survival(workload: WorkloadOutcome) -> Iterator[str]:
             yield f"green though it stops with {survival.fullest}"
 
 
+def audited_as_played(case: Case) -> Iterator[str]:
+    """Where pods are now is the same in an audit, in what the metrics are made of, and before events."""
+    state = state_of(case.items)
+    entries = {
+        WorkloadRef(each.workload.namespace, each.kind, each.name): each
+        for each in state.workloads.each()
+        if each is not None and each.workload.replicas is not None
+    }
+    outcome = play(Scenario(cluster=state, events=(), workloads=tuple(entries), runs=1))
+    now = {each.ref: each for each in outcome.workloads}
+    for ref in entries.keys() & now.keys():
+        whole, found = audit(entries[ref], state.context), workload_skew(entries[ref], state.context)
+        if whole.survival != found.survival:
+            yield f"{ref}: the audit has {whole.survival}, the metrics {found.survival}"
+        was = {
+            each.topology_key: (each.before, each.fullest_before, each.left_before)
+            for each in now[ref].survival
+        }
+        said = {each.topology_key: (each.after, each.fullest, each.left) for each in whole.survival}
+        if said and said != was:
+            yield f"{ref}: the audit has {said}, the outcome {was}"
+        stops = {each.stops for each in whole.survival}
+        if (True in stops) != (Risk.ONE_DOMAIN in {each.risk for each in whole.problems}):
+            yield f"{ref}: {whole.problems} though {whole.survival}"
+
+
 STATEMENTS: Final[Mapping[str, Statement]] = {
     statement.__name__: statement
     for statement in (
@@ -217,6 +246,7 @@ STATEMENTS: Final[Mapping[str, Statement]] = {
         the_named_are_among_all,
         the_cluster_stays,
         numbers_add_up,
+        audited_as_played,
     )
 }
 

@@ -153,7 +153,7 @@ def _rolled(case: Case, answer: Any) -> Said:
 
 def _audited(case: Case, found: Any) -> Said:
     yield "running", found["running"], case.replicas
-    yield "lost with the worst zone", found["lostWithWorstZone"]["pods"], max(case.counts[0].values())
+    yield from _left(case, found)
     for position, (counts, each) in enumerate(zip(case.counts, found["constraints"], strict=True)):
         yield "domains", each["domains"], len(counts)
         yield "minimum", each["globalMinimum"], case.minimum(position, counts)
@@ -173,6 +173,10 @@ def _what_if(case: Case) -> Said:
         yield "counts after a cordon", each["after"], case.counts[position]
         for name in ("skewBefore", "skew"):
             yield name, each[name], case.skew(position, case.counts[position])
+    yield from _left(case, found)
+
+
+def _left(case: Case, found: Any) -> Said:
     for each in found["survival"]:
         counts = case.counts[(ZONE, HOSTNAME).index(each["topologyKey"])]
         yield "left", each["left"], case.replicas - max(counts.values())
@@ -234,6 +238,8 @@ def _metrics(case: Case) -> Said:
         counts = case.counts[position]
         yield "skew", families["evenkeel_workload_skew"][key], case.skew(position, counts)
         yield "domains", families["evenkeel_workload_domains"][key], len(counts)
+        left = case.replicas - max(counts.values())
+        yield "left", families["evenkeel_workload_replicas_left"][key], left
 
 
 def _page(case: Case) -> Said:

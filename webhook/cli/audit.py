@@ -86,7 +86,7 @@ def command(
     violated       the skew of a DoNotSchedule constraint is above maxSkew (error)
     would-violate  as violated, by a constraint that a policy gives to new pods alone (warning)
     pending        pods are pending, and spread is a reason (error)
-    one-domain     several pods, all in one zone or on one node, and no constraint but built-in ones (warning)
+    one-domain     the loss of one domain stops it, though its pods could be in others (warning)
     no-room        no further replica fits, and spread is a reason (warning)
     not-injected   a policy gives default constraints to new workloads, and this one has none (warning)
     never-binds    a constraint that can neither refuse a node nor prefer one (warning)
@@ -122,7 +122,6 @@ def _audit(options: PlacementOptions, selector: str, *, top: int | None, form: s
     """Print how workloads are spread; return that, and how many were not looked at."""
     from planning.audit import audit as audit_audit
     from planning.audit import run as audit_run
-    from planning.audit import text as audit_text
     from webhook.cli.cluster_workloads import LookedAt, read_workloads
 
     page, target = None, options.target(options.kinds())
@@ -154,11 +153,15 @@ def _audit(options: PlacementOptions, selector: str, *, top: int | None, form: s
     )
     run = audit_run.AuditRun.of(audits, audited, top=top, left=looked_at.left)
     if form in TEXTS:
+        from planning.audit import text as audit_text
+
         show(
             lambda width, color: audit_text.render(run, width=width, color=color, wide=form == WIDE),
             piped=TABLES,
         )
     elif form == "markdown":
+        from planning.audit import text as audit_text
+
         click.echo(audit_text.render_markdown(run), nl=False)
     elif form in _OBJECTS:
         from planning.audit import policy_report

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from planning.audit.words import skew_text
+from planning.audit.words import skew_text, why
 from planning.audit.workload_audit import Risk, WorkloadAudit
 from policies.manifests.sanitize import cut, one_line
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
@@ -42,6 +42,7 @@ class EventReason(Enum):
 
     SKEW = "SkewAboveMaxSkew", "SkewWithinMaxSkew"
     PENDING = "PodsPendingOnSpread", "PodsNotPendingOnSpread"
+    ONE_DOMAIN = "StopsWithOneDomain", "StopsWithNoDomain"
 
 
 class Subject(NamedTuple):
@@ -129,6 +130,9 @@ def _reasons(found: WorkloadAudit) -> Iterator[tuple[EventReason, str]]:
         yield EventReason.SKEW, "; ".join(violated)
     if found.pending:
         yield EventReason.PENDING, f"{found.pending:,} pending: {one_line(found.message)}"
+    for problem in found.problems:
+        if problem.risk is Risk.ONE_DOMAIN:
+            yield EventReason.ONE_DOMAIN, why(problem, found)
 
 
 def _order(entry: tuple[Subject, Condition]) -> tuple[bool, float, str, tuple[str, ...]]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from planning.audit.audit import audit
 from planning.audit.run import AuditedCluster, AuditRun
-from planning.audit.workload_audit import Concentration, WorstZone
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import encodable
 from policies.model.cluster_workloads import ClusterWorkload
@@ -98,15 +97,15 @@ def _hostile(text: str) -> AuditRun:
         uid=text,
         policy=text,
         unmodeled=(text,),
-        worst_zone=WorstZone(zone=text, pods=1),
+        survival=tuple(replace(each, topology_key=text, fullest=text) for each in first.survival),
         constraints=(replace(skew, fullest=text), *first.constraints[1:]),
     )
-    alone = next(found for found in others if found.concentration is not None)
-    where = Concentration(key=text, domain=text, domains=3)
-    cluster = replace(run.cluster, namespace=text, selector=text, unread=(text,))
-    return replace(
-        run, cluster=cluster, workloads=(changed, replace(alone, concentration=where, message=text))
+    alone = next(found for found in others if any(each.stops for each in found.survival))
+    where = tuple(
+        replace(each, topology_key=text, fullest=text, after={text: each.running}) for each in alone.survival
     )
+    cluster = replace(run.cluster, namespace=text, selector=text, unread=(text,))
+    return replace(run, cluster=cluster, workloads=(changed, replace(alone, survival=where, message=text)))
 
 
 #: Runs of hostile texts; what the objects of a cluster have, UTF-8 can hold.

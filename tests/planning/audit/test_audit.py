@@ -45,12 +45,12 @@ def _audit(spread: list[Object], *objects: Object, replicas: int = 3, pending: i
         ),
         pytest.param(
             _audit([a_constraint()], *NODES, *on("n1", 3)),
-            [(Risk.VIOLATED, 0)],
+            [(Risk.VIOLATED, 0), (Risk.ONE_DOMAIN, None)],
             id="all in one zone, DoNotSchedule",
         ),
         pytest.param(
             _audit([a_constraint(**SOFT)], *NODES, *on("n1", 3)),
-            [(Risk.UNEVEN, 0)],
+            [(Risk.ONE_DOMAIN, None), (Risk.UNEVEN, 0)],
             id="the same, ScheduleAnyway",
         ),
         pytest.param(
@@ -76,12 +76,12 @@ def _audit(spread: list[Object], *objects: Object, replicas: int = 3, pending: i
         ),
         pytest.param(
             _audit([a_constraint(labelSelector=None)], *NODES, *on("n1", 3)),
-            [(Risk.NEVER_BINDS, 0)],
+            [(Risk.ONE_DOMAIN, None), (Risk.NEVER_BINDS, 0)],
             id="no selector",
         ),
         pytest.param(
             _audit([a_constraint(labelSelector={"matchLabels": {"app": "other"}})], *NODES, *on("n1", 3)),
-            [(Risk.NEVER_BINDS, 0)],
+            [(Risk.ONE_DOMAIN, None), (Risk.NEVER_BINDS, 0)],
             id="a selector that matches no pod of any workload",
         ),
         pytest.param(
@@ -93,7 +93,7 @@ def _audit(spread: list[Object], *objects: Object, replicas: int = 3, pending: i
         pytest.param(
             _audit([a_constraint(maxSkew=2), a_constraint(topologyKey=HOSTNAME, **SOFT)],
                    *NODES, *on("n1", 3)),
-            [(Risk.VIOLATED, 0), (Risk.UNEVEN, 1)],
+            [(Risk.VIOLATED, 0), (Risk.ONE_DOMAIN, None), (Risk.UNEVEN, 1)],
             id="two, the worst first",
         ),
         pytest.param(_audit([a_constraint(maxSkew=0)], *NODES), [(Risk.INVALID, None)], id="invalid"),
@@ -141,42 +141,49 @@ def test_built_in_defaults(pods: list[Object], expected: list[Risk]) -> None:
 @pytest.mark.parametrize(
     ("nodes", "pods", "expected"),
     [
-        pytest.param(NODES, [*on("n1", 2), *on("n2", 1)], ("a", 2), id="2-of-3"),
-        pytest.param(NODES, [*on("n2", 1), *on("n1", 1)], ("a", 1), id="1-of-2-first-by-name"),
-        pytest.param(NODES, [], ("", 0), id="0-of-0"),
-        pytest.param([_NO_ZONE], on("n1", 2), None, id="no-zones"),
+        pytest.param(NODES, [*on("n1", 2), *on("n2", 1)], (3, "a", 1), id="2-of-3"),
+        pytest.param(NODES, [*on("n2", 1), *on("n1", 1)], (3, "a", 1), id="1-of-2-first-by-name"),
+        pytest.param(NODES, [], (3, None, 0), id="0-of-0"),
+        pytest.param([_NO_ZONE], on("n1", 2), (0, None, 2), id="no-zones"),
     ],
 )
-def test_worst_zone(nodes: list[Object], pods: list[Object], expected: tuple[str, int] | None) -> None:
-    """The pods that are lost with the zone that has most."""
-    where = _audit([a_constraint()], *nodes, *pods).worst_zone
-    assert expected == (None if where is None else (where.zone, where.pods))
+def test_survival(nodes: list[Object], pods: list[Object], expected: tuple[int, str | None, int]) -> None:
+    """How many pods are left without the zone that has most, of how many there could be."""
+    zone, _ = _audit([a_constraint()], *nodes, *pods).survival
+    assert expected == (zone.possible, zone.fullest, zone.left)
+
+
+def test_pods_elsewhere_than_they_may_be() -> None:
+    """Where its pods could be in no other zone, that they are all in one is not held against them."""
+    tainted = [a_node(name, zone, taints=[{"key": "gpu", "effect": "NoSchedule"}]) for name, zone in
+               (("n2", "b"), ("n3", "c"))]  # fmt: skip
+    found = _audit([a_constraint()], NODES[0], a_node("n4", "a"), *tainted, *on("n1", 1), *on("n4", 1))
+
+    assert Risk.ONE_DOMAIN not in {problem.risk for problem in found.problems}
+    assert [(1, False), (2, False)] == [(each.possible, each.stops) for each in found.survival]
 
 
 @pytest.mark.parametrize(
     ("nodes", "pods", "expected"),
     [
-        pytest.param(NODES, on("n1", 2), ("topology.kubernetes.io/zone", "a", 3), id="one zone"),
+        pytest.param(NODES, on("n1", 2), {ZONE: "a", HOSTNAME: "n1"}, id="one zone"),
         pytest.param(
-            [a_node("n1", "a"), a_node("n2", "a")], on("n1", 2), (HOSTNAME, "n1", 2), id="one zone in all"
+            [a_node("n1", "a"), a_node("n2", "a")], on("n1", 2), {HOSTNAME: "n1"}, id="one zone in all"
         ),
-        pytest.param(NODES, [*on("n1", 1), *on("n2", 1)], None, id="two zones"),
-        pytest.param(NODES, on("n1", 1), None, id="a single pod"),
-        pytest.param(NODES[:1], on("n1", 2), None, id="a single node"),
+        pytest.param(NODES, [*on("n1", 1), *on("n2", 1)], {}, id="two zones"),
+        pytest.param(NODES, on("n1", 1), {}, id="a single pod"),
+        pytest.param(NODES[:1], on("n1", 2), {}, id="a single node"),
     ],
 )
-def test_pods_without_constraints(
-    nodes: list[Object], pods: list[Object], expected: tuple[str, str, int] | None
-) -> None:
+def test_pods_without_constraints(nodes: list[Object], pods: list[Object], expected: dict[str, str]) -> None:
     """Several pods without a constraint in one of several domains are a risk."""
     context = AdmissionContext(policies=(), cluster=an_index([*nodes, *pods]))
     # A CloneSet gets no defaults: kube-scheduler does not know its selector.
     obj = a_workload("CloneSet", "apps.kruise.io")
     workload = Workload.read(obj, kind_of("CloneSet", "apps.kruise.io"), "shop")
     found = audit(ClusterWorkload(workload, "CloneSet", "web", 0), context)
-    where = found.concentration
 
-    assert expected == (None if where is None else (where.key, where.domain, where.domains))
+    assert expected == {each.topology_key: each.fullest for each in found.survival if each.stops}
     assert ([Risk.ONE_DOMAIN] if expected else []) == [problem.risk for problem in found.problems]
 
 
@@ -209,8 +216,8 @@ def test_defaults_of_a_policy(at: str, pods: list[Object], expected: Risk) -> No
     assert expected is found.problems[0].risk
     assert (at == "workloads") == (Risk.NOT_INJECTED in [problem.risk for problem in found.problems])
     assert ("production" if at == "workloads" else None) == found.missed_policy
-    shown = [expected] if expected is not Risk.ONE_DOMAIN else []
-    assert shown == [problem.risk for problem in workload_skew(entry, context).problems]
+    shown = dict.fromkeys([expected, Risk.ONE_DOMAIN])
+    assert list(shown) == [problem.risk for problem in workload_skew(entry, context).problems]
 
 
 @pytest.mark.parametrize(

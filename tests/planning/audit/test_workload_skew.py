@@ -22,7 +22,14 @@ Object = dict[str, Any]
 
 DEMO: list[Object] = yaml.safe_load(Path("webhook/demo/cluster.yaml").read_text())["items"]
 #: The risks that the skew alone shows.
-MEASURED = {Risk.VIOLATED, Risk.PENDING, Risk.NEVER_BINDS, Risk.UNEVEN, Risk.INVALID}
+MEASURED = {
+    Risk.VIOLATED,
+    Risk.PENDING,
+    Risk.ONE_DOMAIN,
+    Risk.NEVER_BINDS,
+    Risk.UNEVEN,
+    Risk.INVALID,
+}
 
 
 def a_random_cluster(seed: int) -> list[Object]:
@@ -92,6 +99,7 @@ def test_it_is_what_an_audit_says(objects: list[Object]) -> None:
         whole, found = audit(entry, context), workload_skew(entry, context)
         waits = Risk.PENDING in {problem.risk for problem in whole.problems}
         assert whole.constraints == found.constraints
+        assert whole.survival == found.survival
         assert {each for each in whole.problems if each.risk in MEASURED} == set(found.problems)
         assert (entry.pending if waits else 0) == found.pending
         assert bool(waits) == bool(found.message)

@@ -26,10 +26,10 @@ from planning.simulation.outcome import (
     Cause,
     ConstraintOutcome,
     ObjectChange,
-    Survival,
     WorkloadOutcome,
 )
 from planning.simulation.release_diff import DiffKind, ReleaseOutcome, WorkloadDiff
+from planning.simulation.survival import Survival
 from policies.model.constraint import Constraint
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.model.workload_ref import WorkloadRef

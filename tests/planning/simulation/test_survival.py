@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from planning.simulation.outcome import MOST_DOMAINS, Survival
-from planning.simulation.survival import survivals
+from planning.simulation.survival import MOST_DOMAINS, Survival, survivals
 from policies.model.topology_keys import HOSTNAME, ZONE
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index
 

@@ -19,11 +19,11 @@ from planning.simulation.outcome import (
     Outcome,
     ScenarioCluster,
     Step,
-    Survival,
     Verdict,
     WorkloadOutcome,
 )
 from planning.simulation.release_diff import DiffKind, ReleaseOutcome, ResponsibleChange, WorkloadDiff
+from planning.simulation.survival import Survival
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME, ZONE

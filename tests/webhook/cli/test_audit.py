@@ -57,7 +57,7 @@ def test_formats(cluster: str) -> None:
     """JSON and YAML say the same."""
     answer = json.loads(CliRunner().invoke(command, ["--cluster", cluster, "-o", "json"]).stdout)
 
-    assert ["violated"] == [problem["risk"] for problem in answer["workloads"][0]["problems"]]
+    assert ["violated", "one-domain"] == [problem["risk"] for problem in answer["workloads"][0]["problems"]]
     assert "risk: violated" in CliRunner().invoke(command, ["--cluster", cluster, "-o", "yaml"]).stdout
 
 

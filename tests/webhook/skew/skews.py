@@ -25,7 +25,7 @@ def a_workload_skew(
     *constraints: ConstraintSkew, name: str = "web", pending: int = 0, **fields: Any
 ) -> WorkloadAudit:
     """Return a Deployment of the namespace shop."""
-    problems = skew_problems(constraints, placed=True)
+    problems = skew_problems(constraints, (), placed=True)
     if pending:
         problems.append(SpreadProblem(Risk.PENDING))
     found = {

@@ -53,6 +53,7 @@ def test_every_number() -> None:
         "workloads_not_measured": 1,
         "constraints_exported": 2,
         "constraints_left_out": 0,
+        "survival_left_out": 0,
         "timestamp_seconds": 7,
         "sweep_duration_seconds": 2.5,
     } == {

@@ -211,10 +211,8 @@ export interface AuditedEntry {
   policy: string | null;
   /** The one whose default constraints it would get if it were created now, and has not. */
   missedPolicy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force but the scheduler's built-in defaults, which keep no pod away. */
-  allIn: Concentration | null;
-  /** The zone with most of its pods; null where that is not known, or no node has a zone. */
-  lostWithWorstZone: WorstZone | null;
+  /** For each key of its constraints, and for zone and host where nodes have them; its "after" is now, and nothing is before. Empty where its selector is not known, or the object is invalid. */
+  survival: Survival[];
   /** How many nodes the next replica fits. */
   feasibleNodes: number;
   /** The scheduler's sentence where that is none; else empty. */
@@ -269,22 +267,30 @@ export interface ConstraintSkew {
   neverBinds: boolean;
 }
 
-/** All pods of a workload are in one domain. */
-export interface Concentration {
-  /** The topology key. */
+/** What is left of a workload when its fullest domain of a key goes. Counts the pods of the workload that run, whatever any selector says. */
+export interface Survival {
+  /** The key. */
   topologyKey: string;
-  /** The domain. */
-  domain: string;
-  /** How many domains the nodes of the cluster have. */
-  domains: number;
-}
-
-/** The zone that has most pods of a workload, which are lost with it. */
-export interface WorstZone {
-  /** The zone, the first by name of several; empty for a workload without pods in any. */
-  zone: string;
-  /** How many pods it has. */
-  pods: number;
+  /** How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to; cordons and load do not count. Null where that is not known. */
+  possible: number | null;
+  /** Its pods by domain before the events, at most 100 domains; null for a workload that is new. */
+  before: Record<string, number> | null;
+  /** The same at the end. */
+  after: Record<string, number>;
+  /** How many domains these leave out. */
+  otherDomains: number;
+  /** The domain with most of them before; null without any. */
+  fullestBefore: string | null;
+  /** The domain with most of them at the end; null without any. */
+  fullest: string | null;
+  /** How many run if that goes, before; null for a workload that is new. */
+  leftBefore: number | null;
+  /** How many run if that goes, at the end. */
+  left: number;
+  /** Whether two or more run and the loss of one domain leaves none, though there could be another. */
+  stops: boolean;
+  /** Whether the fullest domain takes a larger share with it than before, and fewer pods are left. */
+  takesMore: boolean;
 }
 
 /** One thing wrong with one field. */
@@ -525,32 +531,6 @@ export interface ConstraintOutcome {
   peak: number;
   /** Whether the skew at the end is above maxSkew. */
   above: boolean;
-}
-
-/** What is left of a workload when its fullest domain of a key goes. Counts the pods of the workload that run, whatever any selector says. */
-export interface Survival {
-  /** The key. */
-  topologyKey: string;
-  /** How many domains have a node that its affinity and tolerations allow, or that an autoscaler may add to; cordons and load do not count. Null where that is not known. */
-  possible: number | null;
-  /** Its pods by domain before the events, at most 100 domains; null for a workload that is new. */
-  before: Record<string, number> | null;
-  /** The same at the end. */
-  after: Record<string, number>;
-  /** How many domains these leave out. */
-  otherDomains: number;
-  /** The domain with most of them before; null without any. */
-  fullestBefore: string | null;
-  /** The domain with most of them at the end; null without any. */
-  fullest: string | null;
-  /** How many run if that goes, before; null for a workload that is new. */
-  leftBefore: number | null;
-  /** How many run if that goes, at the end. */
-  left: number;
-  /** Whether two or more run and the loss of one domain leaves none, though there could be another. */
-  stops: boolean;
-  /** Whether the fullest domain takes a larger share with it than before, and fewer pods are left. */
-  takesMore: boolean;
 }
 
 /** A workload for which two releases differ. */
