@@ -11,10 +11,10 @@ from planning.simulation.outcome import (
     BudgetOutcome,
     Cause,
     ConstraintOutcome,
-    Survival,
     Verdict,
     WorkloadOutcome,
 )
+from planning.simulation.survival import Survival
 from planning.text.outcome import mark
 from policies.manifests.wire import document_name
 

@@ -195,8 +195,9 @@ def _lose_each(case: Case) -> Said:
 
 def _plan(case: Case) -> Said:
     answer = case.run(plan.command, str(case.folder / "after"), "--from", str(case.folder / "before"))
-    yield "running", answer["workloads"][0]["pods"]["now"], case.replicas
-    yield from _changed(case, answer["workloads"][0]["domains"], "now")
+    found = answer["outcome"]["workloads"][0]
+    yield "running", found["before"], case.replicas
+    yield from _changed(case, found["constraints"], "before")
 
 
 def _audit(case: Case) -> Said:
