@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, objects, probe_pod
+from planning.simulation.rollout.rollout import Rollout, simulate_rollout
 from planning.simulation.rollout.rollout_start import RolloutSettings
-from planning.simulation.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.config.context import AdmissionContext
 from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.index import ClusterIndex
@@ -35,18 +35,22 @@ def run() -> None:
     for hard in (True, False):
         one, two = (_workload(hard=hard, replicas=times * REPLICAS) for times in (1, 2))
         kind = "hard" if hard else "soft"
-        _line(f"rollout, {kind} constraints, none runs", partial(roll_out, one, context, plain), AIM_S)
-        _line(f"rollout of {2 * REPLICAS}, {kind} constraints", partial(roll_out, two, context, plain))
-        _line(f"scale to half, {kind} constraints", partial(roll_out, one, context, half))
+        _line(
+            f"rollout, {kind} constraints, none runs", partial(simulate_rollout, one, context, plain), AIM_S
+        )
+        _line(
+            f"rollout of {2 * REPLICAS}, {kind} constraints", partial(simulate_rollout, two, context, plain)
+        )
+        _line(f"scale to half, {kind} constraints", partial(simulate_rollout, one, context, half))
 
 
-def _line(what: str, work: Callable[[], SimulatedRollout], aim: float | None = None) -> None:
+def _line(what: str, work: Callable[[], Rollout], aim: float | None = None) -> None:
     times = []
     for _ in range(ROUNDS):
         started = time.process_time()
-        simulated = work()
+        rollout = work()
         times.append(time.process_time() - started)
-    courses = simulated.rollout.courses
+    courses = rollout.courses
     told = "" if aim is None else f"   aim {aim:g}"
     steps = f"{len(courses.likely.steps)} steps, {courses.count} courses"
     print(f"  {what:<40} {min(times):6.2f} s   ({steps}){told}")

@@ -18,6 +18,8 @@ from planning.plan.plan import ManifestPlan, PlannedChange
 from planning.plan.plan_differences import PlanAction
 from planning.simulation.object_differences import Difference
 from planning.simulation.outcome import Verdict, WorkloadOutcome
+from planning.simulation.rollout.rollout import Rollout
+from planning.simulation.rollout.stateful_set_controller import StatefulUpdate
 from planning.text.outcome import (
     as_sentence,
     basis_line,
@@ -30,7 +32,6 @@ from planning.text.outcome import (
     why_lines,
     workload_tables,
 )
-from planning.text.rollout_words import strategy
 from planning.text.words import NO_NAME
 from policies.lint.reports.summary import message, skipped_groups
 from policies.manifests.findings import Finding, Severity
@@ -171,7 +172,7 @@ def _differs(change: PlannedChange) -> str:
         parts.append("must be deleted and created again")
     parts += _constraints(change)
     rollout = None if change.found is None else change.found.rollout
-    if rollout is not None and (how := strategy(rollout)):
+    if rollout is not None and (how := _strategy(rollout)):
         parts.append(f"rollout ({how})")
     if change.policy is not None:
         parts.append(f"SpreadPolicy {one_line(change.policy)}")
@@ -327,3 +328,25 @@ def _section(heading: str, findings: Sequence[tuple[Finding, Severity | None]]) 
 def _first(rows: Sequence[str]) -> str:
     rest = len(rows) - ON_SCREEN
     return "".join(rows[:ON_SCREEN]) + (f"- {more(rest)}\n" if rest > 0 else "")
+
+
+def _strategy(rollout: Rollout) -> str:
+    """Return how the controller replaces pods; empty for a scale."""
+    if rollout.scaled:
+        return ""
+    if rollout.stateful is not None:
+        return _stateful(rollout.stateful)
+    if rollout.update is None:
+        return "Recreate"
+    return f"RollingUpdate, maxUnavailable {rollout.update.unavailable}, maxSurge {rollout.update.surge}"
+
+
+def _stateful(update: StatefulUpdate) -> str:
+    if update.on_delete:
+        return "OnDelete: only pods that someone deletes are replaced"
+    parts = [f"RollingUpdate, {'Parallel' if update.parallel else 'OrderedReady'}"]
+    if update.partition:
+        parts.append(f"partition {update.partition}")
+    if update.unavailable is not None:
+        parts.append(f"maxUnavailable {update.unavailable}")
+    return ", ".join(parts)

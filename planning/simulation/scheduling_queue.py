@@ -15,9 +15,6 @@ from planning.simulation.replicas import (
     replicas_of,
     running_replicas,
 )
-from planning.simulation.rollout.rollout import Rollout, simulate_rollout
-from planning.simulation.rollout.rollout_start import RolloutSettings
-from planning.simulation.rollout.running_pods import find_running
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     NAME_TAKEN,
@@ -62,8 +59,6 @@ class SchedulingQueue:
     prepared: PreparedPod | None = None
     #: How many replicas the workload wants and has; None where that is not known.
     replicas: Replicas | None = None
-    #: How the workload was rolled out before, in place of pods that ran; None where it was not.
-    rollout: Rollout | None = None
 
     @property
     def workloads(self) -> tuple[PreparedPod, ...]:
@@ -118,67 +113,6 @@ def queue_replicas(
             prepared=prepared,
             replicas=replicas,
         )
-
-
-def queue_applied(
-    obj: Mapping[str, Any],
-    context: AdmissionContext,
-    settings: RolloutSettings,
-    *,
-    namespace: str = "",
-    always: bool = False,
-) -> SchedulingQueue | None:
-    """Return the pods that are pending once a new revision has replaced those that run; None for others.
-
-    They wait in the cluster as the likely course of its rollout leaves it.
-
-    Args:
-        obj: The workload, of any shape.
-        context: What its pods are placed by; its cluster must be there.
-        settings: How it is rolled out.
-        namespace: Where the object goes if it names no namespace itself.
-        always: Whether any object is rolled out, also one that replaces nothing.
-
-    Raises:
-        PlacementError: Kubernetes would refuse the object or its pods; holds every error.
-    """
-    if always:
-        rollout = simulate_rollout(obj, context, settings, namespace=namespace)
-    else:
-        prepared = prepare(read_workload(obj, context, namespace=namespace), context)
-        if not _replaces_pods(prepared, settings):
-            return None
-        try:
-            rollout = simulate_rollout(obj, context, settings, namespace=namespace)
-        except PlacementError:
-            # Of a kind, or with more replicas, that are not rolled out here.
-            return None
-    likely = rollout.courses.likely
-    return SchedulingQueue(
-        pods=likely.waiting,
-        cluster=likely.cluster.fork(""),
-        known=settings.known,
-        context=context,
-        version=rollout.prepared.version,
-        prepared=rollout.prepared,
-        replicas=Replicas(wanted=rollout.replicas, placed=likely.running, fitting=likely.running),
-        rollout=rollout,
-    )
-
-
-def _replaces_pods(prepared: PreparedPod, settings: RolloutSettings) -> bool:
-    """Return whether an object is a new revision of pods that run.
-
-    Not one of the cluster of which no revision is known, so that the pods may be its own.
-    """
-    workload, revision = prepared.workload, prepared.revision
-    if workload.own_pods is None or revision is None or not revision.is_new:
-        return False
-    key = workload.kind.name, workload.namespace, workload.name
-    # A file that was exported has the uid of the stored object, and may have been edited since.
-    if workload.stored and not prepared.cluster.snapshot.revisions(*key):
-        return False
-    return bool(find_running(prepared, settings.known).pods)
 
 
 def _one_for_each_node(

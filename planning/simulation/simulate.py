@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planning.simulation.autoscaled import Autoscaled, ScaledDown
+from planning.simulation.autoscaled import Autoscaled
 from planning.simulation.autoscaling import Autoscaling
 from planning.simulation.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from planning.simulation.domain_changes import (
@@ -21,9 +21,8 @@ from policies.scheduler.binding import SchedulingAttempt
 
 #: What may change the course of a real cluster and is not part of any simulation.
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
-#: The same where an autoscaler adds nodes, and where it removes them as well.
+#: The same where an autoscaler adds nodes.
 NOT_LOOKED_AT_BESIDE: Final = ("nodes that are taken away again", *NOT_LOOKED_AT[1:])
-NOT_LOOKED_AT_AFTER: Final = NOT_LOOKED_AT[1:]
 #: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
 #: take several times its memory.
 _REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
@@ -48,8 +47,6 @@ class Simulation:
     evicted: tuple[DisplacedPod, ...] = ()
     #: What the autoscaler does for them; None where it is not simulated.
     autoscaled: Autoscaled | None = None
-    #: The nodes that it then removes; None where that is not simulated.
-    scaled_down: ScaledDown | None = None
 
     @property
     def pending(self) -> int:
@@ -59,7 +56,7 @@ class Simulation:
     @property
     def complete(self) -> bool:
         """Whether all pods were tried, also on the nodes that are added for them."""
-        stopped = any(each is not None and each.stopped for each in (self.autoscaled, self.scaled_down))
+        stopped = self.autoscaled is not None and self.autoscaled.stopped
         return len(self.steps) == self.queued and not stopped
 
 

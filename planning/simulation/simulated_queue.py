@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from planning.simulation.actions import Where, by_option
@@ -16,12 +16,9 @@ from planning.simulation.pod_facts import PodFacts
 from planning.simulation.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from planning.simulation.replicas import ReplicaEnds
 from planning.simulation.rescheduling import Rescheduling
-from planning.simulation.rollout.courses import RolloutEnd
-from planning.simulation.scale_down import MOST_TRIED, scale_down
 from planning.simulation.scheduling_queue import SchedulingQueue
 from planning.simulation.simulate import (
     NOT_LOOKED_AT,
-    NOT_LOOKED_AT_AFTER,
     NOT_LOOKED_AT_BESIDE,
     Simulation,
     not_replaced,
@@ -66,8 +63,6 @@ class PlannedActions:
     others: int = MOST_OTHERS  #: How many pods of other workloads are scheduled again.
     #: What adds nodes for pods of the queue that are pending; None for nothing.
     autoscaler: NodeSource | None = None
-    scales_down: bool = False  #: Whether it then removes nodes that are not needed, the first time.
-    most_tried: int = MOST_TRIED  #: Pods that are tried elsewhere for that.
 
 
 #: No actions.
@@ -89,15 +84,7 @@ class SimulatedQueue:
     @property
     def succeeds(self) -> bool:
         """Whether something was judged, and no pod stayed pending."""
-        return self.is_judged and not self.pending and not self.is_stuck
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether the rollout before left more to do than pods that were tried again."""
-        rollout = self.queue.rollout
-        if rollout is None or rollout.outcome is RolloutEnd.COMPLETE:
-            return False
-        return not (rollout.outcome is rollout.courses.likely.outcome is RolloutEnd.PENDING)
+        return self.is_judged and not self.pending
 
     @property
     def is_judged(self) -> bool:
@@ -109,8 +96,7 @@ class SimulatedQueue:
         """The most pods that stayed pending any time, with those that actions displaced the first time."""
         ends = self.distribution.pending if self.distribution is not None else ()
         displaced = sum(entry.outcome is PodOutcome.PENDING for entry in self.displaced)
-        removed = 0 if self.simulation.scaled_down is None else self.simulation.scaled_down.pending
-        return max(ends, default=self.simulation.pending) + displaced + removed
+        return max(ends, default=self.simulation.pending) + displaced
 
     @property
     def ends(self) -> ReplicaEnds | None:
@@ -125,10 +111,8 @@ class SimulatedQueue:
             return None
         stuck = sum(entry.outcome in {PodOutcome.PENDING, PodOutcome.NOT_TRIED} for entry in own)
         # Without actions only pods of other revisions are evicted, which do not count here.
-        removed = () if self.simulation.scaled_down is None else self.simulation.scaled_down.evicted
-        lost = sum(entry.own and entry.outcome is PodOutcome.PENDING for entry in removed)
-        pending = self.simulation.pending + (0 if self.what_if is None else stuck) + lost
-        bound = len(self.simulation.steps) - self.simulation.pending - lost
+        pending = self.simulation.pending + (0 if self.what_if is None else stuck)
+        bound = len(self.simulation.steps) - self.simulation.pending
         return ReplicaEnds(running=before + bound, pending=pending)
 
     @property
@@ -165,10 +149,7 @@ class SimulatedQueue:
     def not_looked_at(self) -> tuple[str, ...]:
         """Features of a real cluster that may change the course and are not part of the simulation."""
         drained = self.what_if is not None and any(e.drain is not None for e in self.what_if.actions)
-        usually: tuple[str, ...] = NOT_LOOKED_AT
-        if self.simulation.autoscaled is not None:
-            removes = self.simulation.scaled_down is not None
-            usually = NOT_LOOKED_AT_AFTER if removes else NOT_LOOKED_AT_BESIDE
+        usually = NOT_LOOKED_AT if self.simulation.autoscaled is None else NOT_LOOKED_AT_BESIDE
         budgets = (_BUDGETS,) if drained else ()
         left_out = (*usually, *budgets, *not_replaced(self.simulation.evicted))
         nodes = self.queue.cluster.node_count
@@ -225,21 +206,8 @@ class _Runs:
     stop: Callable[[], bool]
 
     def first(self) -> tuple[Simulation, WhatIf | None]:
-        """Return the first one, with nodes that are removed."""
-        simulation = self._begin()
-        found, happened, scaling = self._run(simulation)
-        if self.planned.scales_down and found.complete and scaling is not None:
-            removed = scale_down(
-                self.queue.pods,
-                simulation,
-                scaling.autoscaler,
-                self.queue.context,
-                workloads=self.queue.workloads,
-                running=self.queue.known.running,
-                most_tried=self.planned.most_tried,
-            )
-            found = replace(found, scaled_down=removed)
-        return found, happened
+        """Return the first one."""
+        return self._run(self._begin())
 
     def distribution(self, simulation: Simulation, runs: int) -> Distribution:
         """Return the ends of so many of them, of which one is the first."""
@@ -248,7 +216,7 @@ class _Runs:
         for _ in range(1, runs):
             if not simulation.complete or self.stop():
                 break
-            simulation, _, _ = self._run(self._begin())
+            simulation, _ = self._run(self._begin())
             if simulation.complete and not self.stop():
                 tally.add(simulation)
         return tally.distribution()
@@ -260,13 +228,13 @@ class _Runs:
             simulation.sampler = NodeSampler(self.settings.percentage)
         return simulation
 
-    def _run(self, simulation: ClusterSimulation) -> tuple[Simulation, WhatIf | None, Autoscaling | None]:
+    def _run(self, simulation: ClusterSimulation) -> tuple[Simulation, WhatIf | None]:
         simulation.on_step = self.on_step
         planned, happened = self.planned, None
         scaling = None if planned.autoscaler is None else Autoscaling(simulation, planned.autoscaler)
         if planned.actions:
             happened = what_if(planned.actions, simulation, self._again(simulation), scaling, planned.where)
-        return simulate(self.queue.pods, simulation, self._again(simulation), scaling), happened, scaling
+        return simulate(self.queue.pods, simulation, self._again(simulation), scaling), happened
 
     def _again(self, simulation: ClusterSimulation) -> Rescheduling:
         """Return what schedules displaced pods again, with the pods that there are now."""

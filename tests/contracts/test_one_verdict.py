@@ -35,8 +35,6 @@ from webhook.ui.bodies import ManifestBody
 FOUND: Final = Path(__file__).parents[1] / "data" / "contradictions.jsonl"
 #: The parts of an outcome that say what comes of a change.
 PARTS: Final = ("complete", "verdict", "workloads", "others", "steps", "nodes", "branches", "assumed")
-#: A change of a node that changes nothing.
-NOTHING: Final = {"uncordon": "n0"}
 
 Object = dict[str, Any]
 
@@ -71,20 +69,6 @@ def _explained(answer: Mapping[str, Any]) -> Said:
     return Said(None, (replicas["fitting"], replicas["wanted"]), outcome["pending"], succeeds)
 
 
-def _simulated(answer: Mapping[str, Any]) -> Said:
-    rollout = answer["rollout"]
-    if rollout is None:
-        return Said(not answer["pending"], (answer["ends"]["running"], answer["replicas"]["wanted"]))
-    likely = rollout["likely"]
-    kept = 0 if likely["outcome"] == "complete" else likely["oldPods"] - likely["oldPending"]
-    return Said(
-        rollout["outcome"] == "complete" and not answer["pending"],
-        (likely["running"] - kept, answer["replicas"]["wanted"]),
-        len(likely["pending"]),
-        likely["outcome"] == "complete" and not likely["pending"] and not likely["evictedPending"],
-    )
-
-
 def _played(answer: Mapping[str, Any]) -> Said:
     found = next(each for each in answer["workloads"] if each["name"] == "web")
     updated = found["after"] if found["updated"] is None else found["updated"]
@@ -97,10 +81,6 @@ def _shown(answer: Mapping[str, Any]) -> Said:
     """Read what the page is sent; other ways in which it may end worse stand beside its verdict."""
     said, branches = _played(answer["outcome"]), answer["outcome"]["branches"]
     return said._replace(succeeds=None if branches else said.succeeds)
-
-
-def _after_nothing(answer: Mapping[str, Any]) -> Said:
-    return Said(None, None, answer["ends"]["pending"])
 
 
 def _likely(answer: Mapping[str, Any]) -> Said:
@@ -125,11 +105,10 @@ def _command(reader: Reader, *words: str) -> Door:
     return ask
 
 
-def _route(reader: Reader, path: str, **fields: Any) -> Door:
+def _route(reader: Reader, path: str, asked: Callable[[Object], Object]) -> Door:
     def ask(case: Case, _: Path) -> Said:
-        name = "pod" if path == "/v1/explain" else "workload"
         cluster = {"kind": "List", "items": deepcopy(case.items)}
-        return reader(json.loads(_asked(path, {name: case.manifest, "cluster": cluster} | fields)))
+        return reader(json.loads(_asked(path, {"cluster": cluster, **asked(case.manifest)})))
 
     return ask
 
@@ -172,22 +151,11 @@ DOORS: Final[Mapping[str, Door]] = {
     ),
     "explain": _command(_explained, "explain"),
     "plan": _command(_planned, "plan"),
-    "/v1/explain": _route(_explained, "/v1/explain"),
-    "/v1/simulate": _route(_simulated, "/v1/simulate"),
-    "/v1/simulate rollout": _route(_simulated, "/v1/simulate", rollout=True),
-    "/v1/simulate actions": _route(_after_nothing, "/v1/simulate", actions=[NOTHING]),
+    "/v1/explain": _route(_explained, "/v1/explain", lambda obj: {"pod": obj}),
+    "/v1/what-if": _route(_played, "/v1/what-if", lambda obj: {"events": [{"apply": obj}]}),
     "page explain": _page(_explained, placing.explain, ManifestBody),
     "page what-if": _page(_shown, what_if.what_if, what_if.WhatIfBody),
 }
-
-
-#: Those that try no pods of others.
-_WITHOUT_OTHERS: Final = {"/v1/simulate", "/v1/simulate rollout", "/v1/simulate actions"}
-
-
-def _waits(obj: Object) -> bool:
-    is_other = obj["kind"] == "Pod" and obj["metadata"]["name"].startswith("other-")
-    return is_other and "nodeName" not in obj["spec"]
 
 
 def _written(case: Case, folder: Path) -> Path:
@@ -202,10 +170,7 @@ def contradictions(case: Case) -> Iterator[str]:
     """Yield what doors say of a case that others contradict."""
     with TemporaryDirectory() as name:
         folder = _written(case, Path(name))
-        # What waits of others takes its room first where a cluster is played.
-        waits = any(_waits(obj) for obj in case.items)
-        doors = {door: ask for door, ask in DOORS.items() if not (waits and door in _WITHOUT_OTHERS)}
-        said = {door: ask(case, folder) for door, ask in doors.items()}
+        said = {door: ask(case, folder) for door, ask in DOORS.items()}
     for field in Said._fields:
         values = {door: value for door, each in said.items() if (value := getattr(each, field)) is not None}
         if len(set(values.values())) > 1:

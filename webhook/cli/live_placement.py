@@ -115,9 +115,7 @@ def show_remote(
 
 
 def _fits(answer: kube_api_server.Answer) -> bool:
-    """Return whether every pod of the request got a node, and none waits for someone to delete it."""
-    if answer.headers.get(frame.KEPT_PODS.lower(), "0") != "0":
-        return False
+    """Return whether every pod of the request got a node."""
     pending = answer.headers.get(frame.PENDING_PODS.lower())
     if pending is not None:
         return pending == "0"

@@ -24,8 +24,6 @@ from planning.explain import text as explain_text
 from planning.explain.json import ExplainAnswer
 from planning.explain.score_answer import ScoreAnswer
 from planning.simulation.outcome import Outcome
-from planning.simulation.rollout.simulated_rollout import SimulatedRollout
-from planning.simulation.simulated_queue import SimulatedQueue
 from planning.what_if import simulate_json
 from planning.what_if import text as outcome_text
 from planning.what_if.simulate_json import SimulateAnswer
@@ -42,7 +40,7 @@ from webhook.distribution import release
 from webhook.rbac import Resource
 from webhook.requests.advise import AdviseRequest, advise_request
 from webhook.requests.audit import AuditRequest, audit_request
-from webhook.requests.frame import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Screen
+from webhook.requests.frame import FEASIBLE_NODES, PENDING_PODS, Screen
 from webhook.requests.lint import LintRequest, lint_request
 from webhook.requests.score import ExplainRequest, ScoreRequest, explain_request, place_request
 from webhook.requests.simulate import SimulateRequest, simulate_request
@@ -112,14 +110,11 @@ def explain(call: ApiCall) -> ApiReply:
 
 
 def simulate(call: ApiCall) -> ApiReply:
-    """Schedule pods one after another, each bound before the next; or roll a workload out, or scale it."""
+    """Schedule pods one after another, each bound before the next."""
     found = simulate_request(call.body, call.context, UNREAD_PODS)
-    kept = found.kept if isinstance(found, SimulatedRollout) else 0
-    return ApiReply(
-        simulate_json.render(found),
-        _counts(found),
-        {PENDING_PODS: str(found.pending), KEPT_PODS: str(kept)},
-    )
+    queue = found.queue
+    counts = {"nodes": queue.cluster.node_count, "pods": len(queue.pods), "pending": found.pending}
+    return ApiReply(simulate_json.render(found), counts, {PENDING_PODS: str(found.pending)})
 
 
 def what_if(call: ApiCall) -> ApiReply:
@@ -135,15 +130,6 @@ def what_if(call: ApiCall) -> ApiReply:
             "cause": found.verdict.cause,
         },
     )
-
-
-def _counts(found: SimulatedQueue | SimulatedRollout) -> Mapping[str, int]:
-    """Return the counts to log."""
-    if isinstance(found, SimulatedRollout):
-        cluster, pods = found.rollout.prepared.cluster, found.rollout.replicas
-    else:
-        cluster, pods = found.queue.cluster, len(found.queue.pods)
-    return {"nodes": cluster.node_count, "pods": pods, "pending": found.pending}
 
 
 def advise(call: ApiCall) -> ApiReply:
@@ -231,10 +217,7 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
         compute=simulate,
         request=SimulateRequest,
         answer=SimulateAnswer,
-        headers={
-            PENDING_PODS: "Pods that got no node.",
-            KEPT_PODS: "Old pods that stay until someone deletes them, of a rollout with OnDelete.",
-        },
+        headers={PENDING_PODS: "Pods that got no node."},
         screen=(),
     ),
     "/v1/what-if": _SCORE._replace(

@@ -35,8 +35,6 @@ TEXT: Final = "text/plain; charset=utf-8"
 FEASIBLE_NODES: Final = "Evenkeel-Feasible-Nodes"
 #: The same of a simulation: how many pods got no node.
 PENDING_PODS: Final = "Evenkeel-Pending-Pods"
-#: The same of a rollout: how many old pods stay until someone deletes them.
-KEPT_PODS: Final = "Evenkeel-Kept-Pods"
 #: Columns of a text where the request does not say. What terminals have had for long.
 DEFAULT_COLUMNS: Final = 80
 #: The most columns that a request may have for a text.

@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from planning.autoscaler import sources
-from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.simulation.node_source import NodeSource
-from planning.simulation.rollout.rollout import MOST_AGAIN
 from planning.simulation.scenario import ClusterState
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import MOST_GROUPS
@@ -49,8 +47,6 @@ _Result = TypeVar("_Result")
 #: some seconds on a machine that does nothing else, which is less than the timeout of a request.
 MOST_WORK: Final = 10_000_000
 POD_COST: Final = 1_000
-#: How often each replica of a rollout is scheduled as a rule: of the old revision, and in three courses.
-COURSES: Final = 4
 #: What each pod costs besides for each node group that may get nodes, as ``POD_COST``.
 GROUP_COST: Final = 500
 
@@ -268,17 +264,6 @@ class PodLimit(NamedTuple):
         text = f"must be at most {self.most:,} pods for one request with {' and '.join(counts)}"
         found.add(invalid_value(path, pods, text, VALUE_INVALID))
         return True
-
-
-def most_rolled_out(context: AdmissionContext, autoscaler: NodeSource | None = None) -> int:
-    """Return the most replicas of a rollout or a scale that one request may have.
-
-    One for which nodes are added is simulated again with them, and the nodes are chosen among the groups.
-    """
-    cost = (nodes_of(context) + POD_COST) * COURSES
-    if autoscaler is not None:
-        cost = (cost + autoscaler.width * GROUP_COST) * (1 + MOST_AGAIN)
-    return min(MOST_WORK // cost, MOST_ROLLED_OUT)
 
 
 def nodes_of(context: AdmissionContext) -> int:

@@ -46,7 +46,7 @@ from webhook.requests.placement import (
     autoscaler_of,
     cluster_state,
 )
-from webhook.requests.simulate import REMOVES_NOTHING, Seed, tie_breaker
+from webhook.requests.simulate import Seed, tie_breaker
 
 #: Workloads that a request may ask for: as many as a screen has room for several times over.
 MOST_TARGETS: Final = 1_000
@@ -88,7 +88,7 @@ class WhatIfRequest(PlacementFields):
         """Record a scale-down without an autoscaler, too."""
         super().check(found)
         if self.scale_down and self.autoscale is None:
-            found.add(required_value(AUTOSCALE, REMOVES_NOTHING, FIELD_MISSING))
+            found.add(required_value(AUTOSCALE, "the autoscaler that removes nodes", FIELD_MISSING))
 
 
 class Work(NamedTuple):

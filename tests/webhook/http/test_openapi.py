@@ -116,8 +116,6 @@ SIMULATED = [
         },
         id="actions",
     ),
-    pytest.param({"workload": a_deployment(2, a_constraint(minDomains=9)), "rollout": True}, id="a rollout"),
-    pytest.param({"workload": a_deployment(2), "scale": 9, "rollout": None, "seed": 1}, id="a scale"),
 ]
 AUDITED = [
     pytest.param({"cluster": CLUSTER}, id="no workload"),

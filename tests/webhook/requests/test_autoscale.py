@@ -8,7 +8,6 @@ import orjson
 import pytest
 
 from planning.explain.explain import Explained
-from planning.simulation.limits import MOST_ROLLED_OUT
 from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
 from policies.pods.known_pods import UNREAD_PODS
@@ -58,15 +57,6 @@ def test_pending_replicas_get_nodes(autoscale: object) -> None:
     assert {"pending": 4, "autoscaled": None}.items() <= _answer(_request()).items()
 
 
-def test_a_scale_gets_nodes() -> None:
-    """Replicas that a scale adds get nodes as well."""
-    answer = _answer(_request(scale=8, autoscale=[GROUPS]))
-
-    assert 0 == answer["pending"]
-    assert answer["autoscaled"]["nodes"]
-    assert {"autoscaled": None}.items() <= _answer(_request(scale=8)).items()
-
-
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -84,14 +74,6 @@ def test_a_scale_gets_nodes() -> None:
         ),
         pytest.param({"autoscale": [NODE_POOL]}, ["autoscale"], id="no instance type is known"),
         pytest.param({"autoscale": [GROUPS, NODE_POOL]}, ["autoscale[1].kind"], id="both autoscalers"),
-        pytest.param(
-            {"autoscale": "deduced", "scaleDown": True, "rollout": True},
-            ["scaleDown"],
-            id="a rollout after which nodes go",
-        ),
-        pytest.param(
-            {"autoscale": [GROUPS], "scale": MOST_ROLLED_OUT}, ["scale"], id="more than is scaled with groups"
-        ),
     ],
 )
 def test_what_is_wrong(fields: dict[str, Any], expected: list[str]) -> None:
@@ -135,29 +117,3 @@ def test_fewer_pods_the_more_groups() -> None:
         _answer(_request(autoscale=[GROUPS], replicas=most + 1))
 
     assert "2 nodes and 2 node groups" in caught.value.message
-
-
-def test_scale_down() -> None:
-    """A node that no pod needs goes; the field needs an autoscaler, and a workload."""
-    amounts = {"cpu": "4", "memory": "8Gi"}
-    entries = [{"name": zone, "zone": zone, "maxSize": 9, "allocatable": amounts} for zone in "ab"]
-    groups = {**GROUPS, "groups": entries}
-    answer = _answer(_request(autoscale=[groups], scaleDown=True, replicas=1))
-    refusals = []
-    for request in (
-        _request(scaleDown=True),
-        {"queue": [], "scaleDown": True, "autoscale": "deduced"},
-        _request(scaleDown=True, autoscale="deduced", scale=3),
-    ):
-        with pytest.raises(RequestError) as refused:
-            _answer(request)
-        refusals.append(str(refused.value.errors[0]))
-
-    assert ["n2"] == [node["name"] for node in answer["scaledDown"]["removed"]]
-    assert [["n1", "notUnderutilized"]] == [
-        [node["name"], node["why"]] for node in answer["scaledDown"]["kept"]
-    ]
-    assert "autoscale: Required value: the autoscaler that removes nodes" == refusals[0]
-    assert "scale_down" not in refusals[1]
-    assert "scaleDown: Forbidden: must not be set together with queue" == refusals[1]
-    assert refusals[2].startswith("scaleDown: Forbidden")

@@ -8,20 +8,17 @@ import orjson
 import pytest
 
 from planning.simulation.events import NodeEvent
-from planning.simulation.limits import MOST_PODS, MOST_ROLLED_OUT
+from planning.simulation.limits import MOST_PODS
 from planning.simulation.simulated_queue import SimulationSettings
 from planning.what_if import simulate_json
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import dumps
-from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
 from policies.pods.known_pods import UNREAD_PODS
 from policies.scheduler.evaluate import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
-from tests.planning.rollouts import a_deployment, running
 from tests.planning.verdicts import an_index
 from webhook.requests.frame import RequestError, read_request
-from webhook.requests.placement import COURSES, MOST_WORK, POD_COST
 from webhook.requests.simulate import (
     SimulateRequest,
     simulate_request,
@@ -80,18 +77,10 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
             ["actions[0].lose.value", "actions[1].add.like", "actions[2].drain"],
             id="what the cluster does not have",
         ),
-        pytest.param({"queue": [], "rollout": True}, ["queue"], id="a queue that is rolled out"),
         pytest.param(
-            {"workload": a_workload(), "rollout": True, "scale": 1, "runs": 2, "replicas": 1},
-            ["replicas", "runs", "scale"],
-            id="fields that a rollout excludes",
-        ),
-        pytest.param({"workload": a_workload(), "rollout": 1, "scale": -1}, ["scale", "rollout"], id="types"),
-        pytest.param({"workload": a_workload("Job", "batch"), "scale": 1}, ["workload.kind"], id="a Job"),
-        pytest.param(
-            {"workload": a_deployment(MOST_ROLLED_OUT + 1), "rollout": True},
-            ["workload.spec.replicas"],
-            id="too many to roll out",
+            {"queue": [], "rollout": True, "scale": 1, "scaleDown": True},
+            ["rollout", "scale", "scaleDown"],
+            id="what a scenario says",
         ),
         pytest.param(
             {"queue": [], "cluster": {"nodes": [{}]}}, ["cluster.nodes[0].metadata.name"], id="cluster"
@@ -143,41 +132,6 @@ def test_nodes_to_score() -> None:
     ]
 
 
-def test_rollout() -> None:
-    """The facts of a request's pods decide which is deleted first, with the other fields of a simulation."""
-    old = running("old", n1=1, n2=1)
-    old[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "9"}
-    cluster = CLUSTER | {"pods": old}
-    request = {"workload": a_deployment(2, unavailable=1, surge=0), "rollout": True}
-    listed = {"kind": "List", "items": [*CLUSTER["nodes"], *old]}
-    for given in (cluster, listed):
-        answer = _answer(request | {"cluster": given})
-        deleted = [step["pod"] for step in answer["rollout"]["likely"]["trace"] if not step["new"]]
-
-        assert ["web-old-n2-0", "web-old-n1-0"] == deleted
-        assert (2, 0, True) == (len(answer["steps"]), answer["pending"], answer["complete"])
-
-
-def test_too_many_for_the_nodes() -> None:
-    """How many replicas a rollout may have depends on the nodes."""
-    nodes = {"nodes": [a_node(f"n{number:04}", "a") for number in range(1_000)]}
-    most = MOST_WORK // (1_000 + POD_COST) // COURSES
-    with pytest.raises(RequestError) as caught:
-        _answer({"workload": a_deployment(1), "scale": most + 1, "cluster": nodes})
-
-    assert ["scale"] == [str(error.path) for error in caught.value.errors]
-    assert str(f"{most:,}") in str(caught.value)
-
-
-def test_scale() -> None:
-    """A scale is answered in the same fields; a seed makes the choices."""
-    request = {"workload": a_deployment(2), "scale": 9, "cluster": CLUSTER, "seed": 3}
-    first, second = _answer(request), _answer(request)
-
-    assert first == second
-    assert ("scale", 3, 7) == (first["rollout"]["kind"], first["seed"], len(first["steps"]))
-
-
 def test_runs() -> None:
     """With runs there is a distribution, always of random choices."""
     answer = _answer({"workload": _two_replicas(), "replicas": 1, "cluster": CLUSTER, "runs": 5})
@@ -194,8 +148,6 @@ def test_runs() -> None:
     [
         pytest.param({"replicas": 5, "seed": 3, "runs": 2, "nodes_to_score": "adaptive"}, id="replicas"),
         pytest.param({"nodes_to_score": 30, "actions": [NodeEvent(drain="n1")]}, id="actions"),
-        pytest.param({"rollout": True, "seed": 1}, id="a rollout"),
-        pytest.param({"scale": 0}, id="a scale to nothing"),
     ],
 )
 def test_a_request_is_read_as_it_was_made(fields: dict[str, Any]) -> None:
