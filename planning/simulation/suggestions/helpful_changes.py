@@ -98,6 +98,8 @@ class _Search:
         self._outcome = outcome
         self._cost = 0
         self._failing = {found.ref for found in outcome.workloads if found.verdict.value is False}
+        # Several workloads may fail with the same loss, which is played again for all of them once.
+        self._losses: dict[tuple[Event, ...], Outcome] = {}
 
     def help_for(self, failing: WorkloadOutcome) -> Iterator[HelpfulChange]:
         """Yield the changes that help a workload; what hurts no other one comes first."""
@@ -190,10 +192,16 @@ class _Search:
         for loss in self._outcome.outcomes:
             hit = next((each for each in loss.workloads if each.ref == failing.ref), None)
             if hit is not None and hit.verdict.value is False:
-                events = (*self._scenario.events, *loss.scenario.events)
-                played = play(replace(self._scenario, events=events, each=None))
+                played = self._lose(loss.scenario.events)
                 return played, next(each for each in played.workloads if each.ref == failing.ref)
         return self._outcome, failing
+
+    def _lose(self, lost: tuple[Event, ...]) -> Outcome:
+        """Return the outcome of the scenario with a single loss after its events."""
+        if lost not in self._losses:
+            events = (*self._scenario.events, *lost)
+            self._losses[lost] = play(replace(self._scenario, events=events, each=None))
+        return self._losses[lost]
 
     def _more_replicas(self, blocked: WorkloadOutcome) -> Iterator[_Candidate]:
         """Yield replicas more, with which a budget allows the evictions that it refuses."""
