@@ -65,6 +65,8 @@ NO_NUMBER: Final = "one-number"
 #: Losses that are played although they displace no pod: with as many nodes as Kubernetes supports each takes
 #: a good part of a second.
 MOST_EMPTY: Final = 100
+#: Losses whose clusters are kept, the worst ones: what would help is looked for there, and each takes memory.
+MOST_KEPT: Final = 3
 #: What may happen in a real cluster meanwhile and is not played.
 NOT_LOOKED_AT: Final = ("probes", "deadlines")
 #: What is assumed where objects change.
@@ -660,6 +662,7 @@ class _Play:
         ordered = sorted(domains, key=lambda domain: (-pods[domain], -len(domains[domain]), domain))
         start = Start.played(self._start, played)
         losses: dict[str, Outcome] = {}
+        kept: list[str] = []
         for turn, domain in enumerate(ordered):
             if scenario.stop():
                 break
@@ -670,7 +673,11 @@ class _Play:
                 scenario, events=(Event(lose=lost),), each=None, runs=1, progress=lambda _share: None
             )
             outcome = _Play(one, self._where, played.fork(), start).outcome()
-            losses[domain] = replace(outcome, final=None)
+            losses[domain] = outcome
+            kept = sorted((*kept, domain), key=lambda each: _badness(losses[each]))
+            for other in kept[MOST_KEPT:]:
+                losses[other] = replace(losses[other], final=None)
+            del kept[MOST_KEPT:]
             scenario.progress((turn + 1) / len(ordered))
         return self._worst_of(before, key, losses, complete=before.complete and len(losses) == len(ordered))
 

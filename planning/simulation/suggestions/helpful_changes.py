@@ -192,9 +192,17 @@ class _Search:
         for loss in self._outcome.outcomes:
             hit = next((each for each in loss.workloads if each.ref == failing.ref), None)
             if hit is not None and hit.verdict.value is False:
+                if loss.final is not None and self._is_as_it_was(failing):
+                    return loss, hit
                 played = self._lose(loss.scenario.events)
                 return played, next(each for each in played.workloads if each.ref == failing.ref)
         return self._outcome, failing
+
+    def _is_as_it_was(self, failing: WorkloadOutcome) -> bool:
+        """Return whether a loss is told of a workload as if it came right after the events."""
+        # Events on nodes would be of one moment with it, and only a play of them all knows a rollout.
+        on_objects = all(event.apply is not None for event in self._scenario.events)
+        return on_objects and failing.change is ObjectChange.NONE
 
     def _lose(self, lost: tuple[Event, ...]) -> Outcome:
         """Return the outcome of the scenario with a single loss after its events."""
