@@ -89,7 +89,7 @@ def judge_losses(key: str, losses: Mapping[str, Sequence[WorkloadOutcome]]) -> V
             any_one + (": every workload has its pods again" if hit else ": no workload has pods there")
         ]
         if worst.cause is not Cause.FITS:
-            sentences = [f"{any_one}, but then {worst.sentence}", f"{any_one}, with warnings"]
+            sentences = [f"{any_one}; then {worst.sentence}", f"{any_one}, with warnings"]
     return replace(worst, sentence=shortest(*sentences))
 
 

@@ -333,8 +333,10 @@ class ObjectChanges:
         now.waiting = tuple(pod for pod in course.pods if pod.node is None)
         played.claim(ref, end)
         played.claim(ref, (pod.name for pod in course.pods if pod.new), number)
-        if now.updated is not None and not rollout.scaled:
-            now.updated = {pod.name for pod in course.pods if pod.new}
+        if now.updated is not None:
+            # A scale makes pods of the template that was applied, and keeps what there was.
+            was = (now.updated | (touched - start.keys())) if rollout.scaled else None
+            now.updated = {pod.name for pod in course.pods if (pod.new if was is None else pod.name in was)}
         outcome = self._told(ref)
         for position, peak in enumerate(course.peaks):
             outcome.peaks[position] = max(outcome.peaks.get(position, 0), peak.skew)

@@ -550,7 +550,7 @@ class TestLosses:
         found = judge_losses(ZONE, {"a": [self.WELL], "b": [warned]})
         assert (Cause.ONE_DOMAIN, True) == (found.cause, found.value)
         assert (
-            "any one zone may be lost, but then all 3 pods of payments/api run, but all 3 are in "
+            "any one zone may be lost; then all 3 pods of payments/api run, but all 3 are in "
             "zone a, whose loss stops it" == found.sentence
         )
         assert "there is no zone to lose" == judge_losses(ZONE, {}).sentence

@@ -23,6 +23,7 @@ SHOWN = {
     ("POST", "/v1/score"): "placements",
     ("POST", "/v1/explain"): "placements",
     ("POST", "/v1/simulate"): "placements",
+    ("POST", "/v1/what-if"): "placements",
     ("POST", "/v1/audit"): "placements",
     ("POST", "/v1/advise"): "placements",
     ("POST", "/v1/lint"): "lintreports",

@@ -46,7 +46,7 @@ class Recorder(ApiServer):
         if not self.reachable:
             raise UnreachableError("nobody is there")
         message = {"kind": "Status", "message": f"no: {self.status}"}
-        return Answer(self.status, orjson.dumps(message if self.status >= 400 else {}))
+        return Answer(self.status, orjson.dumps(message if self.status >= 400 else {"kind": "Event"}))
 
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
         raise NotImplementedError
