@@ -19,11 +19,20 @@ from policies.model.topology_keys import domain_word
 _NAMED: Final = 2
 
 
-def judge_all(workloads: Sequence[WorkloadOutcome]) -> Verdict:
-    """Return the verdict on all workloads that are changed, hit or asked for: the worst of theirs."""
+def judge_all(workloads: Sequence[WorkloadOutcome], bound: Sequence[str] = ()) -> Verdict:
+    """Return the verdict on all workloads that are changed, hit or asked for: the worst of theirs.
+
+    Args:
+        workloads: The workloads.
+        bound: The pods that get a node; said only where no workload is changed or hit.
+    """
     worst = sorted((each.verdict for each in workloads), key=rank)
     if not worst:
-        return Verdict(cause=Cause.FITS, sentence="no workload is changed, and none loses a pod")
+        sentence = "no workload is changed, and none loses a pod"
+        if bound:
+            names = listed(map(shown, bound), IN_PHRASE, between=" and ")
+            sentence += f"; {names} that waited {'gets' if len(bound) == 1 else 'get'} a node"
+        return Verdict(cause=Cause.FITS, sentence=sentence)
     cause = worst[0].cause
     alike = [each for each in sorted(workloads, key=lambda each: rank(each.verdict)) if _is_told(each, cause)]
     verdicts = [each.verdict for each in alike if each.verdict.cause is cause]

@@ -567,7 +567,8 @@ class _Play:
         if scenario.workloads is not None:
             named = {_key(ref) for ref in scenario.workloads}
             judged = tuple(each for each in workloads if _key(each.ref) in named)
-        verdict = judge_release(scenario.upgrade, judged) if scenario.upgrade else judge_all(judged)
+        bound = [step.pod for step in played.steps if step.did is Did.BOUND and step.pod is not None]
+        verdict = judge_release(scenario.upgrade, judged) if scenario.upgrade else judge_all(judged, bound)
         state, before = scenario.cluster, self._start.cluster
         not_played = [each.not_played for each in self._objects.done.values() if each.not_played]
         courses = [each.rollout.courses for each in self._objects.done.values() if each.rollout is not None]

@@ -485,6 +485,7 @@ class TestAll:
         """All have their pods."""
         both = [_with_verdicts(_outcome(name, lost=1)) for name in ("shop/a", "shop/b")]
 
+        assert judge_all([], ["shop/db-2"]).sentence.endswith("; shop/db-2 that waited gets a node")
         assert "none of 2 workloads lacks a pod" == judge_all(both).sentence
         assert "all 3 pods of shop/a run again" == judge_all(both[:1]).sentence
 
