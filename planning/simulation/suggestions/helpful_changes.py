@@ -220,7 +220,9 @@ class _Search:
             scale = ScaledWorkload(kind=ref.kind, namespace=ref.namespace, name=ref.name, to=to)
             title = one_line(f"{ref.namespace}/{ref.name}")
             cost = f"{more} more {'replica' if more == 1 else 'replicas'}"
-            yield _Candidate(text=f"scale {title} to {to:,}", cost=cost, events=(Event(scale=scale),))
+            text = f"scale {title} to {to:,}"
+            # Of those that help, the fewest replicas.
+            yield _Candidate(text=text, cost=cost, events=(Event(scale=scale),), alike="replicas")
 
     def _changes(
         self, placement: Placement, played: Outcome, failing: WorkloadOutcome
