@@ -75,6 +75,6 @@ def test_a_constraint_that_changes_is_no_new_one(page: Page, tmp_path: Path) -> 
     report.write_bytes(evenkeel(*command.split(), folder=tmp_path).stdout)
     page.goto(report.as_uri())
 
-    domains = page.locator(".planned-domains").first
-    expect(domains).to_contain_text("maxSkew 1 → 2")
-    expect(domains).not_to_contain_text("new constraint")
+    planned = page.get_by_test_id("planned")
+    expect(planned).to_contain_text("zone: maxSkew 1 → 2.")
+    expect(planned).not_to_contain_text("zone: new")
