@@ -10,12 +10,17 @@ export function SurvivalRows({ workload }: { workload: WorkloadOutcome }) {
     <section class="panel" aria-label="If one domain goes" data-testid="survival">
       <h2>What is left if one goes</h2>
       {[...workload.survival]
-        .sort((a, b) => domainRows(a).length - domainRows(b).length)
+        .sort((a, b) => domainCount(a) - domainCount(b))
         .map((found) => (
           <Key key={found.topologyKey} found={found} wanted={workload.wanted} />
         ))}
     </section>
   );
+}
+
+/** Return how many domains a key has, with those that the answer only counts. */
+function domainCount(found: Survival): number {
+  return domainRows(found).length + found.otherDomains;
 }
 
 function Key({ found, wanted }: { found: Survival; wanted: number | null }) {
