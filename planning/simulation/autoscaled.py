@@ -137,14 +137,24 @@ class Autoscaled:
         return math.fsum(prices) if len(prices) == len(self.nodes) else None
 
     def then(self, other: Autoscaled) -> Autoscaled:
-        """Return these steps and those of the same autoscaler after them, for other pods."""
+        """Return these steps and those of the same autoscaler after them, for other pods.
+
+        It may have fewer groups by then: those of a domain that was lost in between keep what they got.
+        """
+        later = {group.name: group for group in other.groups}
+        known = {group.name for group in self.groups}
         return replace(
             other,
             loops=(*self.loops, *other.loops),
             waves=self.waves + other.waves,
-            groups=tuple(
-                replace(then, size=first.size, added=first.added + then.added)
-                for first, then in zip(self.groups, other.groups, strict=True)
+            groups=(
+                *(
+                    replace(later[first.name], size=first.size, added=first.added + later[first.name].added)
+                    if first.name in later
+                    else first
+                    for first in self.groups
+                ),
+                *(group for group in other.groups if group.name not in known),
             ),
             nodes=(*self.nodes, *other.nodes),
             unhelped=(*self.unhelped, *other.unhelped),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from planning.autoscaler.sources import deduce
 from planning.simulation.events import Event, NamedPod, TargetWorkload
 from planning.simulation.outcome import Cause, Did, ObjectChange
 from planning.simulation.play import FIRST_OF_EQUALS, EventError
@@ -314,6 +315,15 @@ def test_nodes_that_an_autoscaler_adds() -> None:
 
     assert (2, 0, 1) == (of(lost, "web").after, of(lost, "web").pending, of(lost, "web").on_new_nodes)
     assert ["b"] == [node.zone for node in lost.nodes.added]
+
+
+def test_nodes_come_before_and_after_a_loss() -> None:
+    """A pod that waits gets one first; the groups of the lost zone are gone when others are added."""
+    source = deduce(cluster_of(_shop()))
+    outcome = played(_shop(), losing("a"), nodes_from=source)
+
+    assert 0 == of(outcome, "indexer").pending
+    assert "a" not in {node.zone for node in outcome.nodes.added[1:]}
 
 
 def test_nodes_that_an_autoscaler_removes() -> None:
