@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ from webhook.cli.placement_options import PlacementOptions, cluster_options, tar
 from webhook.cli.terminal import SENTENCES, ExitCode, finish, show
 
 if TYPE_CHECKING:
+    from planning.simulation.events import Event
     from planning.simulation.outcome import Outcome
     from webhook.cli.what_if_input import WhatIfInput
 
@@ -136,7 +138,7 @@ def command(
     given = what_if_input.read_objects(PlacementOptions(**values))
     asked = read_events(context, happening, given.asked)
     request = what_if.WhatIfRequest(
-        events=list(asked.events),
+        events=[_unreachable(event) if unreachable else event for event in asked.events],
         each=each or None,
         workloads=list(given.asked.targets) if given.options.words else None,
         unreachable=unreachable or None,
@@ -151,6 +153,12 @@ def command(
     else:
         _print(outcome, form, given)
     finish(ExitCode.INTERRUPTED if stopped else _exit_code(outcome, fail_on))
+
+
+def _unreachable(event: Event) -> Event:
+    """Return an event, in which nodes that are lost stay as unreachable ones."""
+    lost = event.lose
+    return event if lost is None else replace(event, lose=replace(lost, unreachable=True))
 
 
 def _ways(text: str | None) -> Any:

@@ -178,6 +178,20 @@ def test_missing_replicas() -> None:
     assert (False, True) == (strict["verdict"]["value"], lenient["verdict"]["value"])
 
 
+def test_nodes_that_cannot_be_reached() -> None:
+    """They stay, tainted, whether one domain is lost or each in turn."""
+    gone, *stay = (
+        _answer(*happens, "-n", "shop", *SHOP)["verdict"]["value"]
+        for happens in (
+            ("deploy/web", "--lose", "zone=a"),
+            ("deploy/web", "--lose", "zone=a", "--unreachable"),
+            ("deploy/web", "--lose-each", "zone", "--unreachable"),
+        )
+    )
+
+    assert (True, [False, False]) == (gone, stay)
+
+
 def test_losses_are_those_of_single_ones() -> None:
     """Each domain alone has the outcome that it has among others."""
     each = _answer("--lose-each", "zone", *SHOP)["outcomes"]

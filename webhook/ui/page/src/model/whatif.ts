@@ -71,7 +71,8 @@ export function whatIfCommand(
     else words.push(actionOptions(event));
   }
   if (each) words.push(`--lose-each ${quoted(each)}`);
-  if (unreachable === true) words.push("--unreachable");
+  const stay = unreachable === true || events?.some(({ lose }) => lose?.unreachable === true);
+  if (stay) words.push("--unreachable");
   if (body.autoscale && autoscale) words.push(`--autoscale ${quoted(autoscale.name)}`);
   words.push(source.kind === "file" ? `--cluster ${quoted(source.name)}` : "--live");
   return words.join(" ");
