@@ -122,4 +122,4 @@ def test_a_suggested_change_of_the_cluster_is_tried(
 
     expect(page.get_by_test_id("actions")).to_contain_text("Uncordon nc")
     expect(page.get_by_test_id("command")).to_contain_text("--uncordon nc")
-    expect(outcome_of(page, "after")).to_have_text("4")
+    expect(outcome_of(page, "after")).to_have_text("3")
