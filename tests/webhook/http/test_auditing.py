@@ -39,7 +39,7 @@ def test_json_and_text(own: ServerState) -> None:
 
     assert answer is not None
     assert ("evenkeel.dev/audit/v1", 1) == (answer["schema"], answer["total"])
-    assert {"violated": 1} == answer["risks"]
+    assert {"violated": 1, "one-domain": 1} == answer["risks"]
     assert "2026-11-20T00:00:00Z" == answer["generatedAt"]
     assert "StatefulSet shop/web: 3 of 1 pods" in text.text
     assert 60 >= max(map(len, text.text.splitlines()))

@@ -69,7 +69,12 @@ def of_audit(objects: list[dict[str, Any]]) -> Samples:
             found["evenkeel_workload_domains", labels] = skew.domains
             pending = entry.pending if Risk.PENDING in risks else 0
             found["evenkeel_workload_pods_pending_on_spread", frozenset(names)] = pending
+        for left in whole.survival:
+            labels = frozenset(names | {("topology_key", left.topology_key)})
+            found["evenkeel_workload_replicas_left", labels] = left.left
+            found["evenkeel_workload_stops", labels] = left.stops
         for risk in (
+            Risk.ONE_DOMAIN,
             Risk.VIOLATED,
             Risk.WOULD_VIOLATE,
             Risk.PENDING,
